@@ -1,0 +1,46 @@
+#include "base/default_allocator.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+namespace llmrt {
+namespace {
+
+// Weights, KV slabs and arenas come straight from the kernel: returned whole when freed, never kept by a heap.
+constexpr size_t kMapped = size_t{1} << 20;
+
+size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+}  // namespace
+
+void* default_alloc(void*, size_t size, size_t align) {
+  if (size >= kMapped) {
+    const size_t length = round_up(size, 4096);
+    const size_t padded = length + (align > 4096 ? align : 0);
+    if (padded < size) return nullptr;
+    void* raw = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (raw == MAP_FAILED) return nullptr;
+    if (align <= 4096) return raw;
+    char* base = static_cast<char*>(raw);
+    const size_t address = reinterpret_cast<size_t>(raw);
+    const size_t head = round_up(address, align) - address;
+    if (head) munmap(base, head);
+    const size_t tail = padded - head - length;
+    if (tail) munmap(base + head + length, tail);
+    return base + head;
+  }
+  if (align <= alignof(std::max_align_t)) return std::malloc(size ? size : 1);
+  return std::aligned_alloc(align, round_up(size ? size : 1, align));
+}
+
+void default_dealloc(void*, void* p, size_t size, size_t) {
+  if (size >= kMapped)
+    munmap(p, round_up(size, 4096));
+  else
+    std::free(p);
+}
+
+void advise_huge_pages(void* p, size_t size) { (void)madvise(p, size, MADV_HUGEPAGE); }
+
+}  // namespace llmrt

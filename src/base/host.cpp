@@ -1,0 +1,21 @@
+#include "base/host.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace llmrt {
+
+Host::Host(LogSink sink, std::unique_ptr<ThreadPool> pool, std::string cache_dir)
+    : sink_(sink), pool_(std::move(pool)), cache_dir_(std::move(cache_dir)) {}
+
+void Host::log(LogLevel level, const char* format, ...) const {
+  if (!logs(level)) return;
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  std::vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  sink_.write(sink_.user, static_cast<int32_t>(level), text);
+}
+
+}  // namespace llmrt

@@ -1,0 +1,43 @@
+// Host: what one llmrt_runtime gives the rest of the library: log sink, thread pool, cache folder, cancellation of long work.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/thread_pool.h"
+
+namespace llmrt {
+
+enum class LogLevel : int32_t { off = 0, error = 1, warn = 2, info = 3, debug = 4 };
+
+struct LogSink {
+  LogLevel level = LogLevel::warn;
+  void (*write)(void* user, int32_t level, const char* message) = nullptr;  // any thread
+  void* user = nullptr;
+};
+
+class Host {
+ public:
+  Host(LogSink sink, std::unique_ptr<ThreadPool> pool, std::string cache_dir);
+  ThreadPool& pool() const { return *pool_; }
+  const std::string& cache_dir() const { return cache_dir_; }
+  bool logs(LogLevel level) const { return sink_.write && level <= sink_.level; }
+  void log(LogLevel level, const char* format, ...) const __attribute__((format(printf, 3, 4)));
+
+ private:
+  LogSink sink_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::string cache_dir_;
+};
+
+// Progress of long work (load, quantize, ...), polled by another thread; the work looks at cancel at least every 50 ms.
+struct JobProgress {
+  std::atomic<int64_t> done{0};
+  std::atomic<int64_t> total{0};
+  std::atomic<const char*> stage{""};  // static strings only
+  std::atomic<bool> cancel{false};
+};
+
+}  // namespace llmrt

@@ -1,0 +1,75 @@
+#include "base/memory.h"
+
+#include <atomic>
+
+#include "base/default_allocator.h"
+
+namespace llmrt {
+namespace {
+
+// The one piece of process-wide state of the library: the allocator table, fixed by its first use. constinit, no destructor.
+constinit AllocatorTable table;
+constinit std::atomic<int> state{0};  // 0 open, 1 being set, 2 fixed
+constinit std::atomic<int64_t> in_use{0};
+
+const AllocatorTable& fixed_table() {
+  if (state.load(std::memory_order_acquire) != 2) {
+    int open = 0;
+    if (state.compare_exchange_strong(open, 1, std::memory_order_acq_rel)) {
+      table = {default_alloc, default_dealloc, nullptr};
+      state.store(2, std::memory_order_release);
+    } else {
+      while (state.load(std::memory_order_acquire) != 2) {
+      }
+    }
+  }
+  return table;
+}
+
+constexpr size_t kHugePage = size_t{2} << 20;
+
+}  // namespace
+
+bool set_allocator(const AllocatorTable& wanted) {
+  int open = 0;
+  if (!state.compare_exchange_strong(open, 1, std::memory_order_acq_rel)) return false;
+  table = wanted;
+  state.store(2, std::memory_order_release);
+  return true;
+}
+
+void* allocate(size_t size, size_t align) noexcept {
+  const AllocatorTable& t = fixed_table();
+  void* p = t.alloc(t.user, size, align);
+  if (p) in_use.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed);
+  return p;
+}
+
+void deallocate(void* p, size_t size, size_t align) noexcept {
+  if (!p) return;
+  const AllocatorTable& t = fixed_table();
+  in_use.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
+  t.dealloc(t.user, p, size, align);
+}
+
+int64_t allocated_bytes() { return in_use.load(std::memory_order_relaxed); }
+
+Buffer Buffer::make(size_t size) noexcept {
+  Buffer b;
+  if (size == 0) return b;
+  const bool huge = size >= 2 * kHugePage;
+  b.data_ = allocate(size, huge ? kHugePage : 64);
+  if (!b.data_) return b;
+  b.size_ = size;
+  if (huge) advise_huge_pages(b.data_, size);
+  return b;
+}
+
+void Buffer::reset() {
+  if (!data_) return;
+  deallocate(data_, size_, size_ >= 2 * kHugePage ? kHugePage : 64);
+  data_ = nullptr;
+  size_ = 0;
+}
+
+}  // namespace llmrt

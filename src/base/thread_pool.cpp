@@ -1,0 +1,259 @@
+// How a run is shared. One 64-bit word holds (epoch, next chunk):
+//   odd epoch: closed, nothing to claim, the run's parameters may change;  even epoch: open.
+// A chunk is claimed by compare-and-swap on the whole word, so a worker that slept through a run can never claim in another one, and
+// the caller waits only for chunks that were claimed, never for a worker that is not running.
+//   claimed == next - begin;  a run is over when it is closed and finished == claimed.
+#include "base/thread_pool.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <vector>
+
+#include "base/platform/thread.h"
+
+namespace llmrt {
+namespace {
+
+// Waiting: spin this long with pause, then yield a few times, then sleep. Spinning longer than a phase gap buys nothing and costs
+// a busy host its time slice.
+constexpr int kSpinIdleNs = 50'000;
+constexpr int kSpinFinishNs = 4'000;
+constexpr int kYields = 8;
+
+constexpr uint64_t make_word(uint32_t epoch, uint32_t next) {
+  return (uint64_t{epoch} << 32) | next;
+}
+constexpr uint32_t epoch_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+constexpr uint32_t next_of(uint64_t word) { return static_cast<uint32_t>(word); }
+
+}  // namespace
+
+struct ThreadPool::Impl {
+  ThreadPoolOptions options;
+
+  // Runs are served in order of arrival.
+  std::mutex gate_mutex;
+  std::condition_variable gate_moved;
+  uint64_t next_ticket = 0, serving = 0;
+
+  // The current run. Written only while the epoch is odd.
+  alignas(64) std::atomic<uint64_t> word{make_word(1, 0)};
+  std::atomic<uint32_t> end{0};
+  std::atomic<int64_t> deadline_ns{INT64_MAX};
+  std::atomic<const Body*> body{nullptr};
+  alignas(64) std::atomic<uint32_t> finished{0};
+  std::atomic<uint32_t> caller_sleeps{0};
+
+  // Workers without work sleep on `bell`.
+  alignas(64) std::atomic<uint32_t> bell{0};
+  std::atomic<uint32_t> n_sleeping{0};
+  std::atomic<bool> stop{false};
+
+  struct Worker {
+    Impl* impl;
+    uint32_t index;
+    platform::Thread thread;
+  };
+  std::vector<std::unique_ptr<Worker>> workers;  // n_workers - 1
+
+  void enter() {
+    std::unique_lock lock(gate_mutex);
+    const uint64_t ticket = next_ticket++;
+    gate_moved.wait(lock, [&] { return serving == ticket; });
+  }
+  void leave() {
+    {
+      const std::lock_guard lock(gate_mutex);
+      ++serving;
+    }
+    gate_moved.notify_all();
+  }
+
+  Status start(uint32_t n) {
+    stop.store(false);
+    workers.reserve(n);
+    for (uint32_t i = 1; i < n; ++i) {
+      auto worker = std::make_unique<Worker>(Worker{this, i, {}});
+      char name[24];
+      std::snprintf(name, sizeof name, "llmrt-%u", i);
+      Status started = platform::start_thread(
+          worker->thread, {name, options.cpu_mask, options.priority}, &worker_main, worker.get());
+      if (!started.ok()) {
+        join();
+        return started;
+      }
+      workers.push_back(std::move(worker));
+    }
+    return Status();
+  }
+
+  void join() {
+    stop.store(true);
+    bell.fetch_add(1);
+    platform::futex_wake_all(bell);
+    for (auto& w : workers) platform::join_thread(w->thread);
+    workers.clear();
+  }
+
+  static void worker_main(void* raw) {
+    auto& self = *static_cast<Worker*>(raw);
+    const ThreadPoolOptions& o = self.impl->options;
+    if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 1);
+    {
+      const FloatControlScope floats;
+      self.impl->work(self.index);
+    }
+    if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 0);
+  }
+
+  // Claims one chunk of run `epoch`; false: nothing to claim.
+  bool claim(uint32_t epoch, bool ignore_deadline, uint32_t& chunk) {
+    uint64_t seen = word.load(std::memory_order_acquire);
+    for (;;) {
+      if (epoch_of(seen) != epoch || next_of(seen) >= end.load(std::memory_order_relaxed))
+        return false;
+      const int64_t at = deadline_ns.load(std::memory_order_relaxed);
+      if (!ignore_deadline && Deadline{at}.passed()) return false;
+      if (word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+        chunk = next_of(seen);
+        return true;
+      }
+    }
+  }
+
+  void finish_chunk() {
+    finished.fetch_add(1, std::memory_order_acq_rel);
+    if (caller_sleeps.load(std::memory_order_seq_cst)) platform::futex_wake_all(finished);
+  }
+
+  void work(uint32_t index) {
+    uint32_t last_epoch = 0;
+    while (!stop.load(std::memory_order_relaxed)) {
+      const uint32_t epoch = wait_for_run(last_epoch);
+      if (epoch == 0) return;
+      uint32_t chunk = 0;
+      while (claim(epoch, false, chunk)) {
+        (*body.load(std::memory_order_relaxed))(chunk, index);
+        finish_chunk();
+      }
+      last_epoch = epoch;
+    }
+  }
+
+  // The next even epoch that is not `last`; 0 when the pool stops.
+  uint32_t wait_for_run(uint32_t last) {
+    auto open_run = [&]() -> uint32_t {
+      const uint32_t e = epoch_of(word.load(std::memory_order_acquire));
+      return (e & 1u) == 0 && e != last ? e : 0;
+    };
+    const int64_t spin_until = now_ns() + kSpinIdleNs;
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (const uint32_t e = open_run()) return e;
+        platform::cpu_relax();
+      }
+      if (stop.load(std::memory_order_relaxed)) return 0;
+    } while (now_ns() < spin_until);
+    for (int i = 0; i < kYields; ++i) {
+      platform::yield_cpu();
+      if (const uint32_t e = open_run()) return e;
+    }
+    for (;;) {
+      const uint32_t rung = bell.load(std::memory_order_acquire);
+      n_sleeping.fetch_add(1, std::memory_order_seq_cst);
+      uint32_t e = open_run();
+      if (!e && !stop.load()) platform::futex_wait(bell, rung);
+      n_sleeping.fetch_sub(1, std::memory_order_seq_cst);
+      if (stop.load()) return 0;
+      if (!e) e = open_run();
+      if (e) return e;
+    }
+  }
+
+  void wait_finished(uint32_t claimed) {
+    const int64_t spin_until = now_ns() + kSpinFinishNs;
+    do {
+      for (int i = 0; i < 32; ++i) {
+        if (finished.load(std::memory_order_acquire) == claimed) return;
+        platform::cpu_relax();
+      }
+    } while (now_ns() < spin_until);
+    for (int i = 0; i < kYields; ++i) {
+      platform::yield_cpu();
+      if (finished.load(std::memory_order_acquire) == claimed) return;
+    }
+    caller_sleeps.store(1, std::memory_order_seq_cst);
+    for (;;) {
+      const uint32_t f = finished.load(std::memory_order_seq_cst);
+      if (f == claimed) break;
+      platform::futex_wait(finished, f);
+    }
+    caller_sleeps.store(0, std::memory_order_relaxed);
+  }
+
+  uint32_t run(uint32_t begin, uint32_t stop_at, const Body& work_body, Deadline deadline) {
+    const FloatControlScope floats;
+    if (workers.empty() || stop_at - begin == 1) {
+      uint32_t chunk = begin;
+      do work_body(chunk++, 0);
+      while (chunk < stop_at && !deadline.passed());
+      return chunk;
+    }
+    uint32_t epoch = epoch_of(word.load(std::memory_order_relaxed));  // odd: closed
+    finished.store(0, std::memory_order_relaxed);
+    end.store(stop_at, std::memory_order_relaxed);
+    deadline_ns.store(deadline.at_ns, std::memory_order_relaxed);
+    body.store(&work_body, std::memory_order_relaxed);
+    ++epoch;
+    if (epoch == 0) epoch = 2;  // 0 means "no run" to workers
+    word.store(make_word(epoch, begin), std::memory_order_seq_cst);
+    if (n_sleeping.load(std::memory_order_seq_cst)) {
+      bell.fetch_add(1, std::memory_order_seq_cst);
+      platform::futex_wake_all(bell);
+    }
+    uint32_t chunk = 0;
+    bool first =
+        true;  // progress is certain: the caller's first claim does not look at the deadline
+    while (claim(epoch, first, chunk)) {
+      work_body(chunk, 0);
+      finish_chunk();
+      first = false;
+    }
+    const uint64_t last = word.exchange(make_word(epoch + 1, 0), std::memory_order_acq_rel);
+    wait_finished(next_of(last) - begin);
+    return next_of(last);
+  }
+};
+
+ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ThreadPool::~ThreadPool() { impl_->join(); }
+
+Result<std::unique_ptr<ThreadPool>> ThreadPool::create(const ThreadPoolOptions& options) {
+  auto impl = std::make_unique<Impl>();
+  impl->options = options;
+  LLMRT_TRY(impl->start(options.n_workers ? options.n_workers : allowed_cpus()));
+  return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(impl)));
+}
+
+uint32_t ThreadPool::n_workers() const { return static_cast<uint32_t>(impl_->workers.size()) + 1; }
+
+Status ThreadPool::resize(uint32_t n_workers) {
+  impl_->enter();
+  impl_->join();
+  Status started = impl_->start(n_workers ? n_workers : allowed_cpus());
+  impl_->leave();
+  return started;
+}
+
+uint32_t ThreadPool::run(uint32_t begin, uint32_t end, Body body, Deadline deadline) {
+  if (begin >= end) return end;
+  impl_->enter();
+  const uint32_t reached = impl_->run(begin, end, body, deadline);
+  impl_->leave();
+  return reached;
+}
+
+}  // namespace llmrt

@@ -1,0 +1,84 @@
+// One thread pool per runtime. Work is a list of chunks claimed by one atomic add, so a descheduled worker costs at most
+// one chunk; idle workers spin briefly, then yield, then sleep on a futex. The caller is worker 0 for the length of the call.
+//
+//   run() executes body(chunk, worker) for chunks begin, begin + 1, ... < end, each exactly once, and returns the first chunk
+//   not executed: `end`, or less if the deadline passed (no chunk is claimed after it; at least one chunk always runs).
+//   Every chunk below the returned index has finished.  Chunks are claimed in ascending order.
+//
+// run() may be called from any thread; the pool serves one run() at a time, in order of arrival. body must not throw, allocate
+// or call run(). Workers block all signals and set MXCSR/FPCR to one value (nearest, FTZ+DAZ, exceptions masked).
+// With n_workers == 1 no thread of ours exists.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace llmrt {
+
+// A non-owning reference to a callable; lives only as long as the call it is passed to.
+template <class Signature>
+class FunctionRef;
+template <class R, class... Args>
+class FunctionRef<R(Args...)> {
+ public:
+  template <class F>
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+      FunctionRef(F&& f)  // NOLINT(google-explicit-constructor)
+      : object_(const_cast<void*>(static_cast<const void*>(&f))),
+        call_([](void* o, Args... args) -> R {
+          return (*static_cast<std::remove_reference_t<F>*>(o))(args...);
+        }) {}
+  R operator()(Args... args) const { return call_(object_, args...); }
+
+ private:
+  void* object_;
+  R (*call_)(void*, Args...);
+};
+
+struct ThreadPoolOptions {
+  uint32_t n_workers = 0;  // 0: min(allowed physical cores, cgroup quota)
+  uint64_t cpu_mask = 0;   // 0: all allowed
+  int32_t priority = 0;    // nice level added to workers
+  void (*thread_hook)(void* user, int32_t index, int32_t starting) = nullptr;
+  void* user = nullptr;
+};
+
+class ThreadPool {
+ public:
+  using Body = FunctionRef<void(uint32_t chunk, uint32_t worker)>;
+
+  static Result<std::unique_ptr<ThreadPool>> create(const ThreadPoolOptions& options);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  uint32_t n_workers() const;
+  Status resize(uint32_t n_workers);  // between runs; waits for the current one
+  uint32_t run(uint32_t begin, uint32_t end, Body body, Deadline deadline = Deadline::never());
+
+ private:
+  struct Impl;
+  explicit ThreadPool(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// CPUs this process may use: sched_getaffinity and cgroup quota, at least 1.
+uint32_t allowed_cpus();
+
+// Sets the floating-point control word to the library's one value for the current scope and restores the host's.
+class FloatControlScope {
+ public:
+  FloatControlScope();
+  ~FloatControlScope();
+  FloatControlScope(const FloatControlScope&) = delete;
+  FloatControlScope& operator=(const FloatControlScope&) = delete;
+
+ private:
+  uint64_t saved_;
+};
+
+}  // namespace llmrt

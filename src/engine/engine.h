@@ -1,0 +1,171 @@
+// Engine: requests in, events out. One owner at a time runs the five verbs (its own thread, or the host inside step()):
+//   PLAN scheduler -> RESERVE kv -> RUN runner -> CHOOSE sampling -> COMMIT kv, request, text      (docs/ARCHITECTURE.md, section 3)
+// Every public function is safe from any thread. All state of engine/ and kv/ behind the queues is touched by the owner only.
+//
+// A pass may stay open between two steps (budget ran out). Nothing of it is visible before COMMIT: submits queue, a cancelled request
+// gets its DONE at once, its later rows are computed and ignored, its blocks go back when the pass ends (rules.md 3).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "quant/row_codec.h"
+#include "runtime/loaded_model.h"
+#include "sampling/step.h"
+
+namespace llmrt {
+
+enum class Overflow : int32_t { error = 0, finish_length = 1, drop_oldest = 2 };
+enum class Batching : int32_t { continuous = 0, static_batch = 1, dynamic = 2 };
+
+// rules.md 4 has the defaults.
+struct EngineOptions {
+  bool host_stepped = false;
+  uint32_t ctx_tokens = 0;  // 0: min(n_ctx_train, 8192)
+  uint32_t max_running = 16;
+  uint32_t max_batch = 0;      // rows per pass, 0: 512
+  uint32_t prefill_chunk = 0;  // rows of one request per pass, 0: what fits
+  KvCodec kv;
+  int64_t kv_budget = -1;  // bytes
+  bool prefix_cache = true;
+  Numerics numerics = Numerics::deterministic;
+  uint32_t block_tokens = 32;
+  Batching batching = Batching::continuous;
+  uint32_t batch_wait_us = 0;
+  uint32_t queue_limit = 1024;
+  Overflow overflow = Overflow::error;
+  std::string cache_namespace;
+};
+
+enum class EventType : int32_t {
+  none = 0,
+  text = 1,
+  reasoning = 2,
+  tool_call = 3,
+  progress = 4,
+  sample_done = 5,
+  done = 6
+};
+enum class Finish : int32_t {
+  none = 0,
+  stop = 1,
+  length = 2,
+  tool_call = 3,
+  cancelled = 4,
+  timeout = 5,
+  grammar = 6,
+  error = 7
+};
+
+struct Event {
+  EventType type = EventType::none;
+  int32_t sample = 0;
+  Finish finish = Finish::none;
+  Code error = Code::ok;
+  Token token = -1;  // -1 if several
+  int32_t n_tokens = 0;
+  float logprob = 0;
+  int64_t done = 0, total = 0, tag = 0;
+  std::string text;  // whole code points
+};
+
+class Request;
+using RequestPtr = std::shared_ptr<Request>;
+
+enum class Delivery : int32_t { request_queue = 0, engine_queue = 1, callback = 2 };
+
+struct GenParams {
+  SamplingParams sampling;
+  int32_t max_tokens = -1;  // -1: to the context's end
+  int32_t n = 1;
+  int32_t priority = 0;                          // higher first
+  int64_t seed = -1;                             // -1: random
+  int32_t timeout_ms = 0, stall_timeout_ms = 0;  // 0: none
+  std::vector<std::string> stop;
+  bool ignore_eos = false;
+  Delivery delivery = Delivery::request_queue;
+  int32_t (*on_event)(void* user, const Event& event,
+                      Request* request) = nullptr;  // engine thread; nonzero cancels
+  void (*on_logits)(void* user, int32_t sample, float* logits, int32_t n) = nullptr;
+  void* user = nullptr;
+  int64_t tag = 0;
+};
+
+struct Usage {
+  int32_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, draft_tokens = 0,
+          draft_accepted = 0;
+  int64_t seed = 0;
+  double queue_ms = 0, prefill_ms = 0, decode_ms = 0, ttft_ms = 0;
+};
+
+// A snapshot; counters only grow, percentiles are over the last 60 s.
+struct EngineMetrics {
+  int32_t running = 0, waiting = 0, sessions = 0;
+  int64_t done = 0, failed = 0, cancelled = 0, prompt_tokens = 0, cached_tokens = 0,
+          generated_tokens = 0, draft_tokens = 0, draft_accepted = 0, steps = 0, busy_us = 0,
+          preemptions = 0, swaps = 0, kv_used = 0, kv_total = 0, host_bytes = 0, device_bytes = 0,
+          heartbeat = 0;
+  double ttft_ms[3] = {}, itl_ms[3] = {}, queue_ms[3] = {}, e2e_ms[3] = {};  // P50, P95, P99
+  double requests_per_s = 0, prefill_tps = 0, decode_tps = 0, batch_mean = 0, busy_share = 0,
+         kv_waste = 0;
+  int32_t batch_peak = 0;
+};
+
+// Counters of what random-schedule tests must have seen happen.
+struct EngineCounters {
+  int64_t preemption = 0, eviction = 0, fork = 0, copy_on_write = 0, window_slide = 0,
+          chunk_border = 0, cancel_prefill = 0, cancel_decode = 0, cancel_suspended = 0,
+          failed_reserve = 0, budget_stop = 0, prefix_hit = 0;
+};
+
+class Request {
+ public:
+  virtual ~Request() = default;
+  // ok: one event; pending: nothing within timeout_ms (0 polls, < 0 waits for ever); end: after DONE was read, for ever.
+  virtual Code next(int32_t timeout_ms, Event& out) = 0;
+  virtual Status wait(int32_t timeout_ms) = 0;  // rules.md 6
+  virtual void cancel(bool keep_partial) = 0;   // never waits for compute; idempotent
+  virtual std::string text(int32_t sample) const = 0;
+  virtual std::vector<Token> tokens(int32_t sample) const = 0;
+  virtual Usage usage() const = 0;
+  virtual Status error() const = 0;  // ok while running or after a good end
+  virtual Finish finish(int32_t sample) const = 0;
+  virtual std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> logprobs(
+      int32_t sample) const = 0;
+};
+
+class Engine {
+ public:
+  static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const LoadedModel> model,
+                                                const EngineOptions& options);
+  virtual ~Engine() = default;  // cancels everything, joins its thread
+
+  // Validates everything before a request exists (rules.md 6). prompt ids in range, at least one.
+  virtual Result<RequestPtr> submit(std::vector<Token> prompt, const GenParams& params) = 0;
+  virtual Code next(int32_t timeout_ms, Event& out,
+                    RequestPtr& request) = 0;  // delivery engine_queue
+  // host_stepped: about budget_us (0: one chunk, < 0: until no work). pending: more work waits, or another thread is inside.
+  virtual Status step(int32_t budget_us) = 0;
+  virtual Status pause() = 0;
+  virtual Status resume() = 0;
+  virtual Status trim(int32_t level) = 0;
+  virtual Status close(int32_t timeout_ms) = 0;
+  virtual EngineMetrics metrics() const = 0;
+  virtual EngineCounters counters() const = 0;
+  // Logits of positions first .. n-1, [n - first, n_vocab]. Blocks (pumps a host-stepped engine).
+  virtual Status evaluate(std::span<const Token> tokens, uint32_t first,
+                          std::span<float> logits) = 0;
+  virtual const EngineOptions& options() const = 0;  // with defaults resolved
+  virtual const LoadedModel& model() const = 0;
+  virtual Status validate()
+      const = 0;  // engine and kv invariants; only between steps, by the owner (tests)
+};
+
+}  // namespace llmrt

@@ -1,0 +1,64 @@
+// Element types of tensors: ids, names, block geometry, numerics class. One row per type in quant/registry.cpp;
+// the scalar codec of each type is quant/types/<t>.cpp.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace llmrt {
+
+// Values are GGUF's tensor type numbers, so a file's number casts after find_format() has accepted it.
+enum class DType : uint32_t {
+  f32 = 0,
+  f16 = 1,
+  q4_0 = 2,
+  q4_1 = 3,
+  q5_0 = 6,
+  q5_1 = 7,
+  q8_0 = 8,
+  q2_k = 10,
+  q3_k = 11,
+  q4_k = 12,
+  q5_k = 13,
+  q6_k = 14,
+  iq4_nl = 20,
+  iq4_xs = 23,
+  i32 = 26,
+  bf16 = 30,
+  mxfp4 = 39,
+};
+
+// rules.md 1: a class is a function of the weight type, never of row count or step kind.
+enum class NumericsClass : uint8_t {
+  f32,  // float32 activations, one fma per k inside each of the 8 stripes
+  a8,   // int8 activations with one scale per group (32 or 256)
+};
+
+// K is cut at superblock edges floor(n*i/8), n = ceil(K/256), into this many stripes, each summed ascending from 0, then added.
+inline constexpr uint32_t kStripes = 8;
+inline constexpr uint32_t kSuperblock = 256;
+
+struct QuantFormat {
+  DType type;
+  const char* name;      // "Q4_K"
+  uint32_t block;        // elements per block: 1, 32 or 256; a row's length is a multiple of it
+  uint32_t block_bytes;  // bytes per block on disk
+  NumericsClass numerics;
+  uint32_t group;  // a8: activations per scale (32 or 256); f32 class: 0
+  void (*decode)(const uint8_t* blocks, float* out, size_t n);     // n: multiple of block
+  void (*encode)(const float* values, uint8_t* blocks, size_t n);  // nullptr: not yet
+};
+
+const QuantFormat* find_format(
+    uint32_t ggml_type);  // nullptr: unknown; unknown_type_name() helps the message
+const QuantFormat& format_of(DType type);                       // a known type
+const QuantFormat* find_format_by_name(std::string_view name);  // any case
+std::span<const QuantFormat> all_formats();
+// "IQ3_S" for a type that GGUF defines but this build cannot decode, else "".
+const char* gguf_type_name(uint32_t ggml_type);
+
+inline uint64_t row_bytes(const QuantFormat& f, uint64_t n) { return n / f.block * f.block_bytes; }
+
+}  // namespace llmrt

@@ -1,0 +1,54 @@
+// LoadedModel: a file understood and its weights on a device. Immutable after load; shared by engines.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/host.h"
+#include "base/status.h"
+#include "formats/weight_source.h"
+#include "graph/backend.h"
+#include "model/architecture.h"
+#include "tokenizer/chat_template.h"
+#include "tokenizer/tokenizer.h"
+
+namespace llmrt {
+
+enum class LoadMode : int32_t { automatic = 0, mmap = 1, read = 2, mmap_lock = 3 };
+
+struct ModelOptions {
+  std::string devices = "auto";
+  LoadMode load_mode = LoadMode::automatic;
+  bool metadata_only = false;
+  int64_t device_memory_limit = 0, host_memory_limit = 0;  // bytes, 0 = none
+  std::string chat_template;       // text, or a built-in name; empty: the file's
+  std::string metadata_overrides;  // JSON object
+  std::string backend_options;
+};
+
+struct LoadedModel {
+  ~LoadedModel();
+  std::shared_ptr<Host> host;
+  std::unique_ptr<WeightSource> source;  // nullptr for models made in memory by tests
+  ModelDef def;
+  std::unique_ptr<Tokenizer> tokenizer;  // nullptr: the file has none
+  std::shared_ptr<const ChatTemplate>
+      chat_template;  // nullptr: none; chat_template_error says why if it did not parse
+  Status chat_template_error;
+  std::unique_ptr<Backend> backend;  // nullptr: metadata_only
+  std::vector<WeightId> weights;     // [program.weights]
+  std::string hash;
+  std::string isa;  // the device's driver name
+  int64_t weight_bytes = 0;
+  bool metadata_only = false;
+};
+
+// first: the file or its first shard. progress may be nullptr. ERR_MEMORY_BUDGET with both numbers before any weight is read.
+Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, ByteSourcePtr first,
+                                                std::vector<ByteSourcePtr> shards,
+                                                const ModelOptions& options, JobProgress* progress);
+
+}  // namespace llmrt

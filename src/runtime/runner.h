@@ -1,0 +1,56 @@
+// Runner: one compiled program on one KV store: rows in, logits out, suspendable. The engine's RUN verb.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/status.h"
+#include "graph/backend.h"
+#include "runtime/batch.h"
+
+namespace llmrt {
+
+struct RunnerOptions {
+  KvConfig kv;
+  uint32_t max_rows = 512;
+  uint32_t max_out = 64;
+  uint32_t max_seqs = 64;
+  uint32_t max_positions = 0;
+  Numerics numerics = Numerics::deterministic;
+};
+
+class Runner {
+ public:
+  // backend, program and weights outlive the runner.
+  static Result<std::unique_ptr<Runner>> create(Backend& backend, const Program& program,
+                                                std::span<const WeightId> weights,
+                                                const RunnerOptions& options);
+  ~Runner();
+
+  void begin(std::span<const RowRun> runs);     // precondition: no pass open; runs fit the options
+  Result<Progress> advance(Deadline deadline);  // a failure closes the pass
+  void abandon();                               // drops an open pass
+  bool open() const { return open_; }
+  std::span<const float> logits(
+      uint32_t i) const;  // row i of the wanted rows, [n_vocab]; valid until the next begin()
+
+  Backend& backend() const { return backend_; }
+  KvId kv() const { return kv_; }
+  const RunnerOptions& options() const { return options_; }
+  uint32_t n_groups() const { return n_groups_; }
+
+ private:
+  Runner(Backend& backend, const RunnerOptions& options) : backend_(backend), options_(options) {}
+  Backend& backend_;
+  RunnerOptions options_;
+  KvId kv_ = 0;
+  ExeId exe_ = 0;
+  bool has_kv_ = false, has_exe_ = false, open_ = false;
+  uint32_t n_groups_ = 0, n_vocab_ = 0;
+  BatchStorage storage_;
+  Batch batch_;
+  Execution execution_;
+};
+
+}  // namespace llmrt
