@@ -56,7 +56,7 @@ const QuantFormat* find_format(
 const QuantFormat& format_of(DType type);                       // a known type
 const QuantFormat* find_format_by_name(std::string_view name);  // any case
 std::span<const QuantFormat> all_formats();
-// "IQ3_S" for a type that GGUF defines but this build cannot decode, else "".
+// Name of any type number that GGUF defines, decodable or not ("IQ3_S"), else "".
 const char* gguf_type_name(uint32_t ggml_type);
 
 inline uint64_t row_bytes(const QuantFormat& f, uint64_t n) { return n / f.block * f.block_bytes; }
