@@ -34,8 +34,7 @@ LLMRT_MATH_INLINE float exp2_int_f32(int32_t n) {
 
 // x = n ln2 + r, |r| <= ln2 / 2; e^r by a polynomial of degree 7 (Cephes), times 2^n in two exact halves.
 LLMRT_MATH_INLINE float exp_f32(float x) {
-  constexpr float kMagic =
-      0x1.8p23f;  // adding it rounds to an integer, which then stands in the low bits
+  constexpr float kMagic = 0x1.8p23f;  // adding it rounds to an integer, left in the low bits
   constexpr float kLog2e = 1.44269504f;
   constexpr float kLn2Hi = 0x1.62e4p-1f, kLn2Lo = 0x1.7f7d1cp-20f;
   constexpr float kLowest = -87.33654f, kHighest = 88.72283f;

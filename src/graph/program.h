@@ -29,7 +29,7 @@ struct Op {
   std::array<ValueId, 2> in{kNone, kNone};
   WeightIndex weight = kNone;
   WeightIndex bias = kNone;
-  OpParams params;
+  OpParams params{};
   uint32_t layer =
       kNone;  // block of the model this op belongs to (for dump and phase timers); kNone outside blocks
 };

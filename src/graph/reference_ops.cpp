@@ -1,0 +1,146 @@
+// Every op but attention, as its equation in ops.h reads.
+#include <cmath>
+#include <cstring>
+
+#include "base/math.h"
+#include "graph/reference_state.h"
+
+namespace llmrt {
+
+void ReferenceBackend::Pass::run(const Op& op, uint32_t begin, uint32_t end) const {
+  const OpParams& p = op.params;
+  switch (op.kind) {
+    case OpKind::embed:
+      return embed(op, begin, end);
+    case OpKind::norm:
+      return norm(op, begin, end);
+    case OpKind::linear:
+      return linear(op, begin, end);
+    case OpKind::rope:
+      return rope(op, begin, end);
+    case OpKind::kv_append:
+      return kv_append(op, begin, end);
+    case OpKind::paged_attention:
+      return paged_attention(op, begin, end);
+    case OpKind::glu:
+      return glu(op, begin, end);
+    case OpKind::gather_rows:
+      for (uint32_t r = begin; r < end; ++r)
+        std::memcpy(row(op.out, r), row(op.in[0], batch.out_rows[r]),
+                    width(op.out) * sizeof(float));
+      return;
+    case OpKind::add:
+    case OpKind::scale:
+    case OpKind::softcap:
+      break;
+  }
+  const float* a = row(op.in[0], begin);
+  const float* b = op.in[1] == kNone ? nullptr : row(op.in[1], begin);
+  float* out = row(op.out, begin);
+  const size_t n = size_t{end - begin} * width(op.out);
+  if (op.kind == OpKind::add) {
+    for (size_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
+  } else if (op.kind == OpKind::scale) {
+    for (size_t i = 0; i < n; ++i) out[i] = a[i] * p.scalar;
+  } else {
+    for (size_t i = 0; i < n; ++i) out[i] = p.scalar * tanh_f32(a[i] / p.scalar);
+  }
+}
+
+void ReferenceBackend::Pass::embed(const Op& op, uint32_t begin, uint32_t end) const {
+  const Weight& w = *exe.weights[op.weight];
+  const uint32_t panel_width = w.panel_width();
+  for (uint32_t r = begin; r < end; ++r) {
+    const auto id = static_cast<uint32_t>(batch.ids[r]);
+    const float* panel = w.panel(id / panel_width) + id % panel_width;
+    float* out = row(op.out, r);
+    for (uint32_t k = 0; k < w.desc.k; ++k) out[k] = panel[size_t{k} * panel_width];
+  }
+}
+
+void ReferenceBackend::Pass::norm(const Op& op, uint32_t begin, uint32_t end) const {
+  const uint32_t n = width(op.out);
+  const uint32_t group = op.params.group_width ? op.params.group_width : n;
+  const float* w = exe.weights[op.weight]->data();
+  for (uint32_t r = begin; r < end; ++r) {
+    for (uint32_t g = 0; g < n; g += group) {
+      const float* x = row(op.in[0], r) + g;
+      float* out = row(op.out, r) + g;
+      const float mean = kernels.sum_squares(x, group) / static_cast<float>(group);
+      const float inverse = 1.0f / std::sqrt(mean + op.params.eps);
+      for (uint32_t i = 0; i < group; ++i) out[i] = x[i] * inverse * w[i];
+    }
+  }
+}
+
+void ReferenceBackend::Pass::linear(const Op& op, uint32_t begin, uint32_t end) const {
+  const Weight& w = *exe.weights[op.weight];
+  const float* bias = op.bias == kNone ? nullptr : exe.weights[op.bias]->data();
+  const uint32_t n = w.desc.n, k = w.desc.k, panel_width = w.panel_width();
+  constexpr uint32_t kPanelsPerTask = 4;
+  const auto n_panels = static_cast<uint32_t>(w.n_panels());
+  const uint32_t n_tasks = (n_panels + kPanelsPerTask - 1) / kPanelsPerTask;
+  pool.run(0, n_tasks, [&](uint32_t task, uint32_t) {
+    const uint32_t last = std::min(n_panels, (task + 1) * kPanelsPerTask);
+    for (uint32_t panel = task * kPanelsPerTask; panel < last; ++panel) {
+      const uint32_t first_row = panel * panel_width;
+      const uint32_t n_here = std::min(panel_width, n - first_row);
+      for (uint32_t r = begin; r < end; ++r) {
+        float sums[kPanel];
+        kernels.linear(w.panel(panel), panel_width, k, row(op.in[0], r), sums);
+        float* out = row(op.out, r) + first_row;
+        for (uint32_t i = 0; i < n_here; ++i)
+          out[i] = bias ? sums[i] + bias[first_row + i] : sums[i];
+      }
+    }
+  });
+}
+
+void ReferenceBackend::Pass::rope(const Op& op, uint32_t begin, uint32_t end) const {
+  const RopeTable& table = exe.program.rope_tables[op.params.rope_table];
+  const auto half = static_cast<uint32_t>(table.inv_freq.size());
+  const uint32_t d = op.params.d_k;
+  const uint32_t step = table.pairs == RopePairs::interleaved ? 2 : 1;
+  const uint32_t other = table.pairs == RopePairs::interleaved ? 1 : half;
+  for (uint32_t r = begin; r < end; ++r) {
+    const float* x = row(op.in[0], r);
+    float* out = row(op.out, r);
+    if (out != x) std::memcpy(out, x, width(op.out) * sizeof(float));
+    for (uint32_t j = 0; j < half; ++j) {
+      const SinCos angle = sincos_f64(static_cast<double>(batch.pos[r]) * table.inv_freq[j]);
+      const float c = static_cast<float>(angle.cos * static_cast<double>(table.mscale));
+      const float s = static_cast<float>(angle.sin * static_cast<double>(table.mscale));
+      for (uint32_t h = 0; h < op.params.n_head; ++h) {
+        float* a = out + h * d + j * step;
+        float* b = a + other;
+        const float a0 = *a, b0 = *b;
+        *a = __builtin_fmaf(a0, c, -(b0 * s));
+        *b = __builtin_fmaf(b0, c, a0 * s);
+      }
+    }
+  }
+}
+
+void ReferenceBackend::Pass::kv_append(const Op& op, uint32_t begin, uint32_t end) const {
+  const OpParams& p = op.params;
+  const KvLayer& layer = exe.program.kv_layers[p.kv_layer];
+  KvStore& kv = *exe.kv;
+  const uint32_t block_tokens = kv.config.block_tokens;
+  for (uint32_t r = begin; r < end; ++r) {
+    const uint32_t slot = batch.write_slot[size_t{layer.group} * batch.n_rows() + r];
+    uint8_t* block = kv.blocks[slot / block_tokens].data();
+    for (uint32_t h = 0; h < p.n_kv_head; ++h) {
+      const KvStore::Row at = kv.row(layer, slot % block_tokens, h);
+      encode_row(kv.config.codec.k, row(op.in[0], r) + h * p.d_k, p.d_k, block + at.k);
+      encode_row(kv.config.codec.v, row(op.in[1], r) + h * p.d_v, p.d_v, block + at.v);
+    }
+  }
+}
+
+void ReferenceBackend::Pass::glu(const Op& op, uint32_t begin, uint32_t end) const {
+  const auto act = op.params.act == Activation::silu ? kernels.silu_mul : kernels.gelu_mul;
+  act(row(op.in[0], begin), row(op.in[1], begin), size_t{end - begin} * width(op.out),
+      row(op.out, begin));
+}
+
+}  // namespace llmrt
