@@ -4,6 +4,10 @@
 
 #include <cstdlib>
 
+#if LLMRT_WITH_MIMALLOC
+#include <mimalloc.h>
+#endif
+
 namespace llmrt {
 namespace {
 
@@ -11,6 +15,17 @@ namespace {
 constexpr size_t kMapped = size_t{1} << 20;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+#if LLMRT_WITH_MIMALLOC
+void* small_alloc(size_t size, size_t align) { return mi_malloc_aligned(size, align); }
+void small_free(void* p) { mi_free(p); }
+#else
+void* small_alloc(size_t size, size_t align) {
+  if (align <= alignof(std::max_align_t)) return std::malloc(size ? size : 1);
+  return std::aligned_alloc(align, round_up(size ? size : 1, align));
+}
+void small_free(void* p) { std::free(p); }
+#endif
 
 }  // namespace
 
@@ -30,15 +45,14 @@ void* default_alloc(void*, size_t size, size_t align) {
     if (tail) munmap(base + head + length, tail);
     return base + head;
   }
-  if (align <= alignof(std::max_align_t)) return std::malloc(size ? size : 1);
-  return std::aligned_alloc(align, round_up(size ? size : 1, align));
+  return small_alloc(size, align);
 }
 
 void default_dealloc(void*, void* p, size_t size, size_t) {
   if (size >= kMapped)
     munmap(p, round_up(size, 4096));
   else
-    std::free(p);
+    small_free(p);
 }
 
 void advise_huge_pages(void* p, size_t size) { (void)madvise(p, size, MADV_HUGEPAGE); }

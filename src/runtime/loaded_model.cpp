@@ -1,0 +1,121 @@
+#include "runtime/loaded_model.h"
+
+#include <string_view>
+
+#include "graph/backend_registry.h"
+
+namespace llmrt {
+namespace {
+
+// A weight's bytes, read from the source by whoever packs it.
+class SourceReader final : public WeightReader {
+ public:
+  SourceReader(const WeightSource& source, const TensorInfo& tensor)
+      : source_(source), tensor_(tensor) {}
+  Status read(uint64_t offset, void* dst, uint64_t n) const override {
+    return source_.read(tensor_, offset, dst, n);
+  }
+  void drop_behind(uint64_t offset, uint64_t n) const override {
+    source_.drop_behind(tensor_, offset, n);
+  }
+
+ private:
+  const WeightSource& source_;
+  const TensorInfo& tensor_;
+};
+
+// The file's own template unless the option names another: a built-in by name, or the text itself.
+Status load_template(const ModelOptions& options, LoadedModel& model) {
+  std::string_view text;
+  if (!options.chat_template.empty()) {
+    const char* builtin = builtin_chat_template(options.chat_template);
+    text = builtin ? std::string_view(builtin) : std::string_view(options.chat_template);
+    LLMRT_ASSIGN(model.chat_template, ChatTemplate::parse(text));
+    return Status();
+  }
+  LLMRT_ASSIGN(const auto from_file,
+               model.source->metadata().get_string("tokenizer.chat_template"));
+  if (!from_file) return Status();
+  auto parsed = ChatTemplate::parse(*from_file);
+  // A model whose template is broken still completes plain text; the sentence is told when a chat is asked for.
+  if (parsed.ok())
+    model.chat_template = std::move(parsed).value();
+  else
+    model.chat_template_error = std::move(parsed).status();
+  return Status();
+}
+
+Status load_weights(const ModelOptions& options, JobProgress* progress, LoadedModel& model) {
+  const Program& program = model.def.program;
+  int64_t needed = 0;
+  for (const WeightDesc& desc : program.weights)
+    needed += static_cast<int64_t>(model.backend->weight_bytes(desc));
+  const int64_t limit = options.host_memory_limit;
+  if (limit > 0 && needed > limit)
+    return error(Code::memory_budget, "%s: weights need %lld bytes, host_memory_limit allows %lld",
+                 model.source->name().c_str(), static_cast<long long>(needed),
+                 static_cast<long long>(limit));
+  if (progress) {
+    progress->total.store(needed);
+    progress->stage.store("weights");
+  }
+  model.weights.reserve(program.weights.size());
+  for (const WeightDesc& desc : program.weights) {
+    if (progress && progress->cancel.load(std::memory_order_relaxed))
+      return error(Code::cancelled, "%s: loading was cancelled", model.source->name().c_str());
+    const TensorInfo* tensor = model.source->find(desc.name);
+    if (!tensor)
+      return error(Code::format, "%s: tensor %s is missing", model.source->name().c_str(),
+                   desc.name.c_str())
+          .at(desc.name);
+    const SourceReader reader(*model.source, *tensor);
+    LLMRT_ASSIGN(const WeightId id, model.backend->add_weight(desc, reader, progress));
+    model.weights.push_back(id);
+    const auto bytes = static_cast<int64_t>(model.backend->weight_bytes(desc));
+    model.weight_bytes += bytes;
+    if (progress) progress->done.fetch_add(bytes);
+  }
+  return Status();
+}
+
+}  // namespace
+
+LoadedModel::~LoadedModel() = default;
+
+Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, ByteSourcePtr first,
+                                                std::vector<ByteSourcePtr> shards,
+                                                const ModelOptions& options,
+                                                JobProgress* progress) {
+  auto model = std::make_shared<LoadedModel>();
+  model->host = host;
+  model->metadata_only = options.metadata_only;
+  if (progress) progress->stage.store("metadata");
+  LLMRT_ASSIGN(model->source, open_weights(std::move(first), shards, options.metadata_overrides));
+  LLMRT_ASSIGN(model->hash, model->source->hash());
+
+  const bool has_vocabulary = model->source->metadata().find("tokenizer.ggml.model") != nullptr;
+  if (has_vocabulary) {
+    LLMRT_ASSIGN(model->tokenizer, Tokenizer::make(model->source->metadata()));
+  }
+  LLMRT_TRY(load_template(options, *model));
+
+  // A vocabulary-only file has no tensors: tokenizer and render still answer.
+  auto def = define_model(*model->source);
+  if (def.ok()) {
+    model->def = std::move(def).value();
+  } else if (!options.metadata_only) {
+    return std::move(def).status();
+  }
+  if (options.metadata_only) return model;
+
+  if (model->tokenizer && model->tokenizer->n_vocab() > model->def.program.n_vocab)
+    return error(Code::format, "%s: the vocabulary has %u tokens, the output has %u rows",
+                 model->source->name().c_str(), model->tokenizer->n_vocab(),
+                 model->def.program.n_vocab);
+  LLMRT_ASSIGN(model->backend, make_backend(host, options.devices, options.backend_options));
+  model->isa = model->backend->info().driver;
+  LLMRT_TRY(load_weights(options, progress, *model));
+  return model;
+}
+
+}  // namespace llmrt

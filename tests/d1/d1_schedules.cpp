@@ -1,0 +1,239 @@
+// D1: a request's logits and tokens do not depend on what else runs. Each request is run alone first, then many together under a random
+// schedule (neighbours, chunk sizes, step budgets, tiny KV pools, thread counts, forks, cancelled neighbours); every row of logits the
+// engine hands out must be bit-equal to the request alone.
+//
+//   d1_schedules MODEL.gguf [--schedules 20] [--seed 1] [--verbose]
+//
+// Exit 0: all equal. 1: a difference (prints schedule, request, sample, step). 2: usage. 77: no such file.
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "runtime/loaded_model.h"
+#include "runtime/plan.h"
+
+using namespace llmrt;
+
+namespace {
+
+uint64_t hash_row(const float* row, int32_t n) {
+  uint64_t h = 1469598103934665603ull;
+  for (int32_t i = 0; i < n; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, row + i, 4);
+    h = (h ^ bits) * 1099511628211ull;
+  }
+  return h;
+}
+
+// What one request handed out: hashes of its logits rows by sample, in order, and its tokens.
+struct Trace {
+  std::map<int32_t, std::vector<uint64_t>> rows;
+  std::map<int32_t, std::vector<Token>> tokens;
+};
+
+void on_logits(void* user, int32_t sample, float* logits, int32_t n) {
+  static_cast<Trace*>(user)->rows[sample].push_back(hash_row(logits, n));
+}
+
+struct Job {
+  std::vector<Token> prompt;
+  GenParams params;
+  Trace alone, together;
+  bool cancelled = false;
+  RequestPtr request;
+};
+
+std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model, const EngineOptions& options) {
+  auto engine = Engine::create(model, options);
+  if (!engine.ok()) {
+    std::fprintf(stderr, "engine: %s\n", std::string(engine.status().message()).c_str());
+    std::exit(1);
+  }
+  return std::move(engine).value();
+}
+
+RequestPtr submit(Engine& engine, Job& job, Trace& trace) {
+  job.params.on_logits = on_logits;
+  job.params.user = &trace;
+  auto request = engine.submit(job.prompt, job.params);
+  if (!request.ok()) {
+    std::fprintf(stderr, "submit: %s\n", std::string(request.status().message()).c_str());
+    std::exit(1);
+  }
+  return std::move(request).value();
+}
+
+void collect(const RequestPtr& request, const Job& job, Trace& trace) {
+  for (int32_t s = 0; s < job.params.n; ++s) trace.tokens[s] = request->tokens(s);
+}
+
+void add(EngineCounters& sum, const EngineCounters& c) {
+  sum.preemption += c.preemption;
+  sum.eviction += c.eviction;
+  sum.fork += c.fork;
+  sum.copy_on_write += c.copy_on_write;
+  sum.window_slide += c.window_slide;
+  sum.chunk_border += c.chunk_border;
+  sum.cancel_prefill += c.cancel_prefill;
+  sum.cancel_decode += c.cancel_decode;
+  sum.cancel_suspended += c.cancel_suspended;
+  sum.failed_reserve += c.failed_reserve;
+  sum.budget_stop += c.budget_stop;
+  sum.prefix_hit += c.prefix_hit;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    std::fprintf(stderr, "usage: d1_schedules MODEL.gguf [--schedules N] [--seed S] [--verbose]\n");
+    return 2;
+  }
+  int n_schedules = 20;
+  uint64_t seed = 1;
+  bool verbose = false;
+  for (int i = 2; i < argc; ++i) {
+    if (!std::strcmp(argv[i], "--schedules") && i + 1 < argc) n_schedules = std::atoi(argv[++i]);
+    else if (!std::strcmp(argv[i], "--seed") && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (!std::strcmp(argv[i], "--verbose")) verbose = true;
+  }
+  auto source = source_from_path(argv[1]);
+  if (!source.ok()) {
+    std::printf("skipped: %s\n", std::string(source.status().message()).c_str());
+    return 77;
+  }
+  auto pool = ThreadPool::create({.n_workers = 2});
+  if (!pool.ok()) return 1;
+  auto host = std::make_shared<Host>(LogSink{}, std::move(pool).value(), "");
+  auto loaded = load_model(host, std::move(source).value(), {}, {}, nullptr);
+  if (!loaded.ok()) {
+    std::fprintf(stderr, "load: %s\n", std::string(loaded.status().message()).c_str());
+    return 1;
+  }
+  const std::shared_ptr<const LoadedModel> model = std::move(loaded).value();
+  const auto n_vocab = static_cast<Token>(model->def.program.n_vocab);
+
+  EngineCounters seen;
+  int64_t n_steps = 0, n_rows = 0;
+  for (int schedule = 0; schedule < n_schedules; ++schedule) {
+    std::mt19937_64 rng(seed * 1000003 + static_cast<uint64_t>(schedule));
+    auto pick = [&](int64_t lo, int64_t hi) { return lo + static_cast<int64_t>(rng() % static_cast<uint64_t>(hi - lo + 1)); };
+
+    // Requests, some sharing a prefix so that the cache and forks matter.
+    std::vector<Token> shared;
+    for (int64_t i = pick(40, 120); i > 0; --i) shared.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
+    std::vector<Job> jobs(static_cast<size_t>(pick(4, 7)));
+    for (Job& job : jobs) {
+      if (pick(0, 1)) job.prompt.assign(shared.begin(), shared.begin() + pick(1, static_cast<int64_t>(shared.size())));
+      for (int64_t i = pick(1, 90); i > 0; --i) job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
+      job.params.max_tokens = static_cast<int32_t>(pick(8, 24));
+      job.params.n = pick(0, 3) == 0 ? static_cast<int32_t>(pick(2, 3)) : 1;
+      job.params.seed = static_cast<int64_t>(rng() >> 1);
+      job.params.sampling.temperature = pick(0, 1) ? 0.0f : 1.0f;
+      job.params.priority = static_cast<int32_t>(pick(0, 2));
+      job.params.ignore_eos = true;
+    }
+
+    // Alone: a fresh engine per request, whole prompt in one pass, no cache.
+    if (!host->pool().resize(2).ok()) return 1;
+    for (Job& job : jobs) {
+      EngineOptions options;
+      options.host_stepped = true;
+      options.ctx_tokens = 1024;
+      options.prefix_cache = false;
+      auto engine = make_engine(model, options);
+      RequestPtr request = submit(*engine, job, job.alone);
+      while (engine->step(-1).code() == Code::pending) {
+      }
+      collect(request, job, job.alone);
+    }
+
+    // Together.
+    if (!host->pool().resize(static_cast<uint32_t>(pick(1, 2))).ok()) return 1;
+    EngineOptions options;
+    options.host_stepped = true;
+    options.ctx_tokens = 1024;
+    options.max_running = static_cast<uint32_t>(pick(2, 8));
+    options.prefill_chunk = pick(0, 2) ? static_cast<uint32_t>(pick(1, 70)) : 0;
+    options.max_batch = pick(0, 1) ? static_cast<uint32_t>(pick(32, 256)) : 0;
+    options.prefix_cache = pick(0, 3) != 0;
+    const MemoryPlan plan = plan_memory(*model->backend, model->def, {.ctx_tokens = options.ctx_tokens});
+    if (pick(0, 1)) options.kv_budget = plan.kv_per_token * pick(720, 1000);  // less than all want: preemption
+    auto engine = make_engine(model, options);
+    size_t submitted = 0;
+    int steps = 0;
+    const auto budget_kind = pick(0, 3);
+    for (;;) {
+      while (submitted < jobs.size() && (steps == 0 ? submitted < 2 : pick(0, 9) == 0)) {
+        jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
+        ++submitted;
+      }
+      if (submitted == jobs.size() && pick(0, 60) == 0) {
+        Job& victim = jobs[static_cast<size_t>(pick(0, static_cast<int64_t>(jobs.size()) - 1))];
+        if (victim.request->finish(0) == Finish::none) {
+          victim.cancelled = true;
+          victim.request->cancel(true);
+        }
+      }
+      const int32_t budget = budget_kind == 0 ? -1 : budget_kind == 1 ? 0 : static_cast<int32_t>(pick(0, 5000));
+      // A budget of 0 runs one chunk: too small a bite for every step of a real model.
+      const Status stepped = engine->step(budget_kind == 1 && pick(0, 3) ? 2000 : budget < 0 ? 1'000'000 : budget);
+      if (stepped.failed()) {
+        std::fprintf(stderr, "schedule %d: step: %s\n", schedule, std::string(stepped.message()).c_str());
+        return 1;
+      }
+      ++steps;
+      if (submitted == jobs.size() && stepped.code() != Code::pending) break;
+      if (stepped.code() != Code::pending && submitted < jobs.size()) {
+        jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
+        ++submitted;
+      }
+    }
+    n_steps += steps;
+    add(seen, engine->counters());
+
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      Job& job = jobs[j];
+      collect(job.request, job, job.together);
+      for (int32_t s = 0; s < job.params.n; ++s) {
+        const auto& a = job.alone.rows[s];
+        const auto& b = job.together.rows[s];
+        const auto& ta = job.alone.tokens[s];
+        const auto& tb = job.together.tokens[s];
+        const bool cut = job.cancelled;
+        if ((!cut && (a.size() != b.size() || ta.size() != tb.size())) || (cut && (b.size() > a.size() || tb.size() > ta.size()))) {
+          std::printf("schedule %d (seed %" PRIu64 "): request %zu sample %d: %zu rows and %zu tokens alone, %zu and %zu together\n",
+                      schedule, seed, j, s, a.size(), ta.size(), b.size(), tb.size());
+          return 1;
+        }
+        for (size_t i = 0; i < b.size(); ++i)
+          if (a[i] != b[i]) {
+            std::printf("schedule %d (seed %" PRIu64 "): request %zu (prompt %zu) sample %d: logits differ at step %zu\n", schedule, seed, j,
+                        job.prompt.size(), s, i);
+            return 1;
+          }
+        for (size_t i = 0; i < tb.size(); ++i)
+          if (ta[i] != tb[i]) {
+            std::printf("schedule %d (seed %" PRIu64 "): request %zu sample %d: token %zu differs\n", schedule, seed, j, s, i);
+            return 1;
+          }
+        n_rows += static_cast<int64_t>(b.size());
+      }
+    }
+    if (verbose) std::printf("schedule %d: %zu requests, %d steps\n", schedule, jobs.size(), steps);
+  }
+  std::printf("%d schedules, %" PRId64 " steps, %" PRId64 " logits rows bit-equal; preemption %" PRId64 ", eviction %" PRId64 ", fork %" PRId64
+              ", copy_on_write %" PRId64 ", window_slide %" PRId64 ", chunk_border %" PRId64 ", cancel prefill/decode/suspended %" PRId64
+              "/%" PRId64 "/%" PRId64 ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64 "\n",
+              n_schedules, n_steps, n_rows, seen.preemption, seen.eviction, seen.fork, seen.copy_on_write, seen.window_slide, seen.chunk_border,
+              seen.cancel_prefill, seen.cancel_decode, seen.cancel_suspended, seen.failed_reserve, seen.budget_stop, seen.prefix_hit);
+  return 0;
+}
