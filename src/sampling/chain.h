@@ -1,11 +1,16 @@
 // Chain: ordered steps and one draw. token = argmax(log p + Gumbel(seed, position, token)): coupled sampling, so preemption,
-// batching and speculation never change a draw. Temperature 0: argmax of the processed logits, lowest id on ties, no noise.
+// batching and speculation never change a draw. Ties go to the lowest id.
+//
+// Temperature 0: argmax of the logits after the steps that edit them (logit_bias, penalties, dry); cuts (top_k ... xtc) and noise
+// have no part in it. A draw depends on the logits, the history, seed and position only: sums over candidates are integers
+// (mass.h), noise is a function of (seed, position, token).
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "sampling/row_select.h"
 #include "sampling/step.h"
 
 namespace llmrt {
@@ -17,25 +22,34 @@ struct TopLogprob {
 
 struct Pick {
   Token id = -1;
-  float logprob = 0;            // of the raw logits; computed only if logprobs are asked for
+  float logprob = 0;            // of the raw logits; computed only if params.logprobs asks for it
   std::vector<TopLogprob> top;  // params.logprobs entries, descending
 };
 
 class Chain {
  public:
   // invalid_argument: names the bad option or chain word and lists what is allowed. NaN anywhere in params is refused.
+  // token_bytes: [n_vocab] or empty (then DRY has no breakers); alive as long as the chain.
   static Result<std::unique_ptr<Chain>> make(const SamplingParams& params, uint32_t n_vocab,
                                              std::span<const TokenBytes> token_bytes);
-  // logits: [n_vocab], unchanged. A NaN or +Inf logit: internal error "logits of position N hold NaN". No allocation once warm.
+  // logits: [n_vocab], unchanged. A NaN or +Inf logit: internal error "logits of position N hold NaN". Every token banned:
+  // invalid_argument. No allocation once warm, but for Pick::top. One thread at a time.
   Result<Pick> sample(std::span<const float> logits, const SampleContext& context);
   const SamplingParams& params() const { return params_; }
 
  private:
   Chain() = default;
+  std::span<const float> apply_leading_edits(std::span<const float> logits,
+                                             const SampleContext& context, size_t& next_step);
+  static void report_logprobs(std::span<const float> logits, float max, Pick& pick);
+
   SamplingParams params_;
-  std::vector<std::unique_ptr<SamplingStep>> steps_;
-  Candidates scratch_;
+  uint32_t n_vocab_ = 0;
+  std::vector<std::unique_ptr<SamplingStep>> steps_;  // those that are on, in order
   bool greedy_ = false;
+  Candidates candidates_;
+  RowSelect select_;
+  std::vector<float> row_;  // edited copy of the logits
 };
 
 // seed_i = mix(seed, i): the seed of sample i of a request.

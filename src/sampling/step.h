@@ -1,12 +1,19 @@
-// A sampling step edits a span of candidates. One file steps/<name>.cpp and one line in steps/registry.cpp per step; the C API names
-// steps by string, so a new step changes no header. Steps are pure: no state between calls but what SampleContext shows.
+// A sampling step edits the candidates of one draw. One file steps/<name>.cpp and one line in steps/registry.cpp per step; the C API
+// names steps by string, so a new step changes no header. Steps are pure: no state between calls but what SampleContext shows.
+//
+//   raw logits -> [edits of single logits: logit_bias, penalties, dry] -> [cuts: top_k ... xtc] -> temperature -> draw
+//
+// The chain option orders them. Two hints, with working defaults, let the chain skip work that would not change the answer: edits()
+// is applied to the dense row of logits, before any candidate list exists; keeps_best() makes the list from the k best of that row.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -20,29 +27,54 @@ struct Candidate {
   float logit = 0;
 };
 
-// Candidates of one draw. `sorted`: by descending logit, lowest id first on ties. Steps may drop candidates, never all of them.
+// The one order of candidates: descending logit, lowest id first on ties. Total, so sorting has one answer.
+inline bool better(const Candidate& a, const Candidate& b) {
+  return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+}
+
+// l' = (l > 0 ? l / divide : l * divide) - subtract
+struct LogitEdit {
+  Token id = 0;
+  float divide = 1;
+  float subtract = 0;  // +inf bans the token
+};
+
+// Memory that steps reuse from draw to draw. Contents mean nothing between calls.
+struct StepScratch {
+  std::vector<LogitEdit> edits;
+  std::vector<Token> tokens;
+  std::vector<uint32_t> lengths;
+};
+
+// Candidates of one draw, all finite. `sorted`: in the order of better(). Steps may drop candidates; only bans may drop the last one,
+// and the draw then fails.
 struct Candidates {
   std::vector<Candidate> items;
   bool sorted = false;
-  void sort();  // stable order above
+  StepScratch scratch;
+  void sort();
 };
 
-// logit_bias entries, penalties and so on: the numbers of llmrt_gen_options, with rules.md 4's defaults.
+// The numbers of llmrt_gen_options that concern the draw, with rules.md 4's defaults.
 struct SamplingParams {
-  float temperature = 0.8f;  // 0: argmax
-  int32_t top_k = 40;
-  float top_p = 0.95f, min_p = 0.05f, typical_p = 1.0f;
+  float temperature = 0.8f;     // 0: argmax
+  int32_t top_k = 40;           // <= 0: off
+  float top_p = 0.95f;          // >= 1: off
+  float min_p = 0.05f;          // <= 0: off
+  float typical_p = 1.0f;       // >= 1: off
   int32_t penalty_last_n = 64;  // 0: off, -1: whole context
   float repeat_penalty = 1.0f, frequency_penalty = 0.0f, presence_penalty = 0.0f;
   float xtc_probability = 0.0f, xtc_threshold = 0.1f;
   float dry_multiplier = 0.0f, dry_base = 1.75f;
   int32_t dry_allowed_length = 2;
-  std::vector<std::pair<Token, float>> logit_bias;
+  std::vector<std::pair<Token, float>>
+      logit_bias;  // biases of one token add up; -100 and below ban it
   std::string chain = "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature";
-  int32_t logprobs = 0;  // how many alternatives to report; 0: chosen token's only on request
+  int32_t logprobs =
+      0;  // n > 0: the chosen token's and the n best; -1: the chosen token's alone; 0: none
 };
 
-// Bytes of every token, for DRY's sequence breakers: sampling never includes tokenizer.
+// Bytes of a token, for DRY's sequence breakers: sampling never includes tokenizer.
 using TokenBytes = std::string_view;
 
 struct SampleContext {
@@ -55,12 +87,28 @@ class SamplingStep {
  public:
   virtual ~SamplingStep() = default;
   virtual void apply(Candidates& candidates, const SampleContext& context) const = 0;
+
+  // A step that only changes logits of single tokens, each by a rule of its own: all its edits, ascending ids, no id twice or out
+  // of the vocabulary. apply() is then the same edits on a candidate list. The view lives until scratch is used again.
+  virtual std::optional<std::span<const LogitEdit>> edits(const SampleContext& context,
+                                                          StepScratch& scratch) const;
+  // k > 0: the step keeps the k best candidates, sorted, and does nothing else.
+  virtual uint32_t keeps_best() const { return 0; }
 };
 
+// A step of the edits() kind: only edits() is left to write.
+class LogitEditStep : public SamplingStep {
+ public:
+  void apply(Candidates& candidates, const SampleContext& context) const final;
+  std::optional<std::span<const LogitEdit>> edits(const SampleContext& context,
+                                                  StepScratch& scratch) const override = 0;
+};
+float edited(float logit, const LogitEdit& edit);
+
 struct StepInit {
-  const SamplingParams& params;
+  const SamplingParams& params;  // validated; not kept
   uint32_t n_vocab = 0;
-  std::span<const TokenBytes> token_bytes;  // may be empty; alive as long as the step
+  std::span<const TokenBytes> token_bytes;  // [n_vocab] or empty; alive as long as the step
 };
 
 struct StepFactory {

@@ -1,0 +1,174 @@
+#include "sampling/chain.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "base/math.h"
+#include "base/thread_pool.h"
+#include "sampling/mass.h"
+#include "sampling/params.h"
+#include "sampling/rng.h"
+
+namespace llmrt {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+Status unknown_step(std::string_view word) {
+  std::string known;
+  for (const StepFactory& factory : all_sampling_steps())
+    known += (known.empty() ? "" : ", ") + std::string(factory.name);
+  return error(Code::invalid_argument, "sampler_chain: unknown step \"%.*s\", known are %s",
+               static_cast<int>(std::min<size_t>(word.size(), 40)), word.data(), known.c_str())
+      .at("sampler_chain");
+}
+
+// Steps of "a;b;c", without those that are off. Each word at most once, so the list is short whatever the text.
+Result<std::vector<std::unique_ptr<SamplingStep>>> make_steps(const StepInit& init) {
+  const auto factories = all_sampling_steps();
+  std::vector<bool> seen(factories.size());
+  std::vector<std::unique_ptr<SamplingStep>> steps;
+  std::string_view rest = init.params.chain;
+  while (!rest.empty()) {
+    const size_t semicolon = rest.find(';');
+    const std::string_view word = rest.substr(0, semicolon);
+    const auto it = std::find_if(factories.begin(), factories.end(),
+                                 [&](const StepFactory& f) { return word == f.name; });
+    if (it == factories.end()) return unknown_step(word);
+    const auto index = static_cast<size_t>(it - factories.begin());
+    if (seen[index])
+      return error(Code::invalid_argument, "sampler_chain names %s twice, once is allowed",
+                   it->name)
+          .at("sampler_chain");
+    seen[index] = true;
+    LLMRT_ASSIGN(auto step, it->make(init));
+    if (step) steps.push_back(std::move(step));
+    if (semicolon == std::string_view::npos) break;
+    rest = rest.substr(semicolon + 1);
+    if (rest.empty()) return unknown_step(rest);
+  }
+  return steps;
+}
+
+Status all_banned(uint32_t position) {
+  return error(Code::invalid_argument,
+               "every token of position %u is banned or has a logit of -inf, one must be left",
+               position);
+}
+
+// max over candidates of logit + Gumbel noise, lowest id on ties.
+Token draw(const std::vector<Candidate>& items, const SampleContext& context) {
+  Token best_id = std::numeric_limits<Token>::max();
+  float best = -kInf;
+  for (const Candidate& item : items) {
+    const float v = uniform(context.seed, context.position, RandomStream::gumbel,
+                            static_cast<uint32_t>(item.id));
+    // -log(1 - v) >= v, so the noise is at most -log v <= -floor(log2 v) log 2: most candidates of a long list end here, without a log.
+    const int exponent = static_cast<int>(float_bits(v) >> 23) - 127;
+    const float bound = item.logit - static_cast<float>(exponent) * 0.694f;
+    if (bound < best) continue;
+    const float score = item.logit + gumbel_from_uniform(v);
+    if (score > best || (score == best && item.id < best_id)) {
+      best = score;
+      best_id = item.id;
+    }
+  }
+  // Every score -inf: noise cannot tell them apart, the lowest id is left.
+  if (best == -kInf) {
+    for (const Candidate& item : items) best_id = std::min(best_id, item.id);
+  }
+  return best_id;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Chain>> Chain::make(const SamplingParams& params, uint32_t n_vocab,
+                                           std::span<const TokenBytes> token_bytes) {
+  LLMRT_TRY(validate(params, n_vocab));
+  if (!token_bytes.empty() && token_bytes.size() != n_vocab) {
+    return error(Code::internal, "%zu token texts for a vocabulary of %u", token_bytes.size(),
+                 n_vocab);
+  }
+  std::unique_ptr<Chain> chain(new Chain());
+  chain->params_ = params;
+  chain->n_vocab_ = n_vocab;
+  chain->greedy_ = params.temperature == 0.0f;
+  LLMRT_ASSIGN(chain->steps_, make_steps({params, n_vocab, token_bytes}));
+  return chain;
+}
+
+std::span<const float> Chain::apply_leading_edits(std::span<const float> logits,
+                                                  const SampleContext& context, size_t& next_step) {
+  std::span<const float> row = logits;
+  for (; next_step < steps_.size(); ++next_step) {
+    const auto edits = steps_[next_step]->edits(context, candidates_.scratch);
+    if (!edits && !greedy_) break;  // greedy: later edits count too, and nothing else does
+    if (!edits || edits->empty()) continue;
+    if (row.data() == logits.data()) {
+      row_.assign(logits.begin(), logits.end());
+      row = row_;
+    }
+    for (const LogitEdit& edit : *edits) {
+      float& logit = row_[static_cast<size_t>(edit.id)];
+      logit = edited(logit, edit);
+    }
+    select_.rescan(row, *edits);
+  }
+  return row;
+}
+
+// log-softmax of the raw logits, for the chosen token and for those of pick.top, which hold logits until here.
+void Chain::report_logprobs(std::span<const float> logits, float max, Pick& pick) {
+  const double log_total =
+      log_f64(static_cast<double>(total_mass(logits, max)) / static_cast<double>(kMassOne));
+  const auto logprob = [&](float logit) {
+    return static_cast<float>((static_cast<double>(logit) - static_cast<double>(max)) - log_total);
+  };
+  pick.logprob = logprob(logits[static_cast<size_t>(pick.id)]);
+  for (TopLogprob& entry : pick.top) entry.logprob = logprob(entry.logprob);
+}
+
+Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& context) {
+  if (logits.size() != n_vocab_)
+    return error(Code::internal, "%zu logits for a vocabulary of %u", logits.size(), n_vocab_);
+  const FloatControlScope float_control;
+  if (!select_.scan(logits)) {
+    const bool nan = std::any_of(logits.begin(), logits.end(), [](float x) { return x != x; });
+    return error(Code::internal, "logits of position %u hold %s, all must be finite or -inf",
+                 context.position, nan ? "NaN" : "+inf");
+  }
+  const float raw_max = select_.max();
+  if (raw_max == -kInf) return all_banned(context.position);
+  Pick pick;
+  if (params_.logprobs > 0) {
+    select_.best(logits, static_cast<uint32_t>(params_.logprobs), candidates_.items);
+    for (const Candidate& item : candidates_.items) pick.top.push_back({item.id, item.logit});
+  }
+
+  size_t next_step = 0;
+  const std::span<const float> row = apply_leading_edits(logits, context, next_step);
+  if (select_.max() == -kInf) return all_banned(context.position);
+  if (greedy_) {
+    pick.id = select_.argmax(row);
+  } else {
+    const uint32_t k = next_step < steps_.size() ? steps_[next_step]->keeps_best() : 0;
+    candidates_.sorted = k > 0;
+    if (k > 0) {
+      select_.best(row, k, candidates_.items);
+      ++next_step;
+    } else {
+      select_.all(row, candidates_.items);
+    }
+    for (; next_step < steps_.size(); ++next_step) {
+      steps_[next_step]->apply(candidates_, context);
+      if (candidates_.items.empty()) return all_banned(context.position);
+    }
+    pick.id = draw(candidates_.items, context);
+  }
+  if (params_.logprobs != 0) report_logprobs(logits, raw_max, pick);
+  return pick;
+}
+
+}  // namespace llmrt

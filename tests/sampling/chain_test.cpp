@@ -1,0 +1,212 @@
+#include "sampling/chain.h"
+
+#include "sampling/rng.h"
+#include "support.h"
+
+using namespace llmrt;
+using namespace llmrt::test;
+
+namespace {
+
+// The plain meaning of a draw: every step in order on the full list, then argmax of logit + noise.
+Token plain_draw(const SamplingParams& params, const std::vector<float>& logits,
+                 const SampleContext& context, std::span<const TokenBytes> bytes,
+                 std::mt19937& rng) {
+  Candidates c = candidates_of(logits);
+  std::shuffle(c.items.begin(), c.items.end(), rng);
+  std::string rest = params.chain;
+  while (!rest.empty()) {
+    const size_t at = std::min(rest.find(';'), rest.size());
+    const auto step =
+        make_step(rest.substr(0, at), params, static_cast<uint32_t>(logits.size()), bytes);
+    if (step) step->apply(c, context);
+    rest = at == rest.size() ? "" : rest.substr(at + 1);
+  }
+  Token best_id = -1;
+  float best = 0;
+  for (const Candidate& item : c.items) {
+    const float score = item.logit + gumbel_from_uniform(uniform(context.seed, context.position,
+                                                                 RandomStream::gumbel,
+                                                                 static_cast<uint32_t>(item.id)));
+    if (best_id < 0 || score > best || (score == best && item.id < best_id)) {
+      best = score;
+      best_id = item.id;
+    }
+  }
+  return best_id;
+}
+
+std::string failure(const SamplingParams& params, const std::vector<float>& logits,
+                    uint32_t position = 5) {
+  auto chain = make_chain(params, static_cast<uint32_t>(logits.size()));
+  const auto result = chain->sample(logits, {{}, 1, position});
+  return result.ok() ? "" : std::string(result.status().message());
+}
+
+}  // namespace
+
+TEST_CASE(
+    "chain: short cuts over the dense row pick what the plain list picks, whatever the order of "
+    "steps and candidates") {
+  std::mt19937 rng(1);
+  const uint32_t n_vocab = 1500;
+  std::vector<TokenBytes> bytes(n_vocab, "x");
+  bytes[7] = "\n";
+  std::vector<std::string> words = {"logit_bias", "penalties", "dry", "top_k",      "typical",
+                                    "top_p",      "min_p",     "xtc", "temperature"};
+  for (int round = 0; round < 400; ++round) {
+    SamplingParams p;
+    p.temperature = 0.3f + static_cast<float>(rng() % 100) / 50;
+    p.top_k = static_cast<int32_t>(rng() % 3) * 30;
+    p.top_p = rng() % 2 ? 0.9f : 1.0f;
+    p.min_p = rng() % 2 ? 0.02f : 0.0f;
+    p.typical_p = rng() % 3 ? 1.0f : 0.7f;
+    p.repeat_penalty = rng() % 2 ? 1.3f : 1.0f;
+    p.frequency_penalty = rng() % 2 ? 0.2f : 0.0f;
+    p.xtc_probability = rng() % 2 ? 0.5f : 0.0f;
+    p.dry_multiplier = rng() % 2 ? 0.8f : 0.0f;
+    for (uint32_t i = rng() % 5; i > 0; --i)
+      p.logit_bias.push_back({static_cast<Token>(rng() % n_vocab), rng() % 2 ? 3.0f : -kInf});
+    if (round % 2) {
+      std::shuffle(words.begin(), words.end(), rng);
+      p.chain.clear();
+      for (const auto& word : words) p.chain += (p.chain.empty() ? "" : ";") + word;
+    }
+    auto logits = random_logits(rng, n_vocab, 2);
+    if (round % 3 == 0) {
+      for (float& l : logits) l = std::round(l * 2) / 2;
+    }
+    std::vector<Token> history(rng() % 100);
+    for (Token& t : history) t = static_cast<Token>(rng() % 20);
+    auto chain = make_chain(p, n_vocab, bytes);
+    for (uint32_t position = 0; position < 3; ++position) {
+      const SampleContext context{history, rng(), position};
+      CAPTURE(p.chain);
+      CHECK(pick(*chain, logits, context) == plain_draw(p, logits, context, bytes, rng));
+    }
+  }
+}
+
+TEST_CASE(
+    "chain: temperature 0 is the argmax, lowest id on ties, whatever seed, cuts and xtc say") {
+  SamplingParams p;
+  p.temperature = 0;
+  p.xtc_probability = 1;
+  p.xtc_threshold = 0;
+  p.typical_p = 0.1f;
+  std::vector<float> logits(1000, -1.0f);
+  logits[900] = logits[300] = logits[301] = 4.0f;
+  auto chain = make_chain(p, 1000);
+  for (uint64_t seed = 0; seed < 20; ++seed) CHECK(pick(*chain, logits, {{}, seed, 3}) == 300);
+}
+
+TEST_CASE("chain: bias and penalties hold at temperature 0, wherever they stand in the chain") {
+  for (const char* order :
+       {"logit_bias;penalties;dry;top_k;temperature", "top_k;temperature;penalties;logit_bias"}) {
+    SamplingParams p;
+    p.chain = order;
+    p.temperature = 0;
+    p.logit_bias = {{0, -100.0f}};
+    CHECK(pick(*make_chain(p, 3), {0.7f, 0.2f, 0.1f}) == 1);
+    p.logit_bias = {{0, -kInf}, {1, -100.0f}};
+    CHECK(pick(*make_chain(p, 3), {0.7f, 0.2f, 0.1f}) == 2);
+    p.logit_bias = {{2, 100.0f}};
+    CHECK(pick(*make_chain(p, 3), {0.7f, 0.2f, 0.1f}) == 2);
+    p.logit_bias.clear();
+    p.repeat_penalty = 10;
+    const std::vector<Token> history = {0};
+    CHECK(pick(*make_chain(p, 3), {0.7f, 0.2f, 0.1f}, {history, 0, 1}) == 1);
+  }
+}
+
+TEST_CASE("chain: NaN and +inf end the draw with an error that names the position, -inf does not") {
+  for (const float temperature : {0.0f, 1.0f}) {
+    SamplingParams p;
+    p.temperature = temperature;
+    CHECK(failure(p, {1, std::nanf(""), 2}) ==
+          "logits of position 5 hold NaN, all must be finite or -inf");
+    CHECK(failure(p, {1, kInf, 2}, 9) ==
+          "logits of position 9 hold +inf, all must be finite or -inf");
+    CHECK(failure(p, {1, -kInf, 2}) == "");
+    CHECK(failure(p, {-kInf, -kInf, -kInf}) ==
+          "every token of position 5 is banned or has a logit of -inf, one must be left");
+    p.logit_bias = {{0, -kInf}, {1, -100.0f}};
+    CHECK(failure(p, {1, 2}).find("is banned") != std::string::npos);
+    p.chain = "temperature;logit_bias";
+    CHECK(failure(p, {1, 2}).find("is banned") != std::string::npos);
+  }
+}
+
+TEST_CASE("chain: a banned token never comes, a lone candidate always does") {
+  SamplingParams p = plain();
+  p.logit_bias = {{0, -kInf}};
+  auto chain = make_chain(p, 3);
+  for (uint32_t i = 0; i < 2000; ++i) CHECK(pick(*chain, {9, 0, 0}, {{}, 4, i}) != 0);
+  p.logit_bias.clear();
+  p.top_k = 1;
+  chain = make_chain(p, 3);
+  for (uint32_t i = 0; i < 200; ++i) CHECK(pick(*chain, {0.1f, 0.2f, 0.15f}, {{}, 4, i}) == 1);
+}
+
+TEST_CASE(
+    "chain: the same key gives the same token, other seeds and positions give others, all 64 bits "
+    "count") {
+  const std::vector<float> logits(64, 0.0f);
+  const auto run = [&](uint64_t seed, uint32_t first) {
+    auto chain = make_chain(plain(), 64);
+    std::vector<Token> tokens;
+    for (uint32_t i = 0; i < 48; ++i) tokens.push_back(pick(*chain, logits, {{}, seed, first + i}));
+    return tokens;
+  };
+  CHECK(run(1, 0) == run(1, 0));
+  CHECK(run(1, 0) != run(0, 0));
+  CHECK(run(1, 0) != run(1 + (uint64_t{1} << 40), 0));
+  CHECK(run(1, 0) != run(1, 1));
+  const auto late = run(1, 10), early = run(1, 0);
+  CHECK(
+      std::equal(late.begin(), late.begin() + 38, early.begin() + 10));  // position, not call count
+}
+
+TEST_CASE("chain: logprobs are the log-softmax of the raw logits, as fp64 says") {
+  std::mt19937 rng(8);
+  for (const size_t n : {1u, 5u, 3000u}) {
+    const auto logits = random_logits(rng, n, 4);
+    SamplingParams p;
+    p.logprobs = 5;
+    p.repeat_penalty = 1.5f;
+    p.logit_bias = {{0, 3.0f}};
+    const std::vector<Token> history = {0, 0};
+    auto chain = make_chain(p, static_cast<uint32_t>(n));
+    const auto result = chain->sample(logits, {history, 3, 7});
+    REQUIRE(result.ok());
+    const auto probability = softmax(logits);
+    const auto exact = [&](Token id) { return std::log(probability[static_cast<size_t>(id)]); };
+    // Sum within 2.5e-7 + truncation, result rounded once.
+    CHECK(std::fabs(static_cast<double>(result.value().logprob) - exact(result.value().id)) <
+          3e-7 + 6e-8 * std::fabs(exact(result.value().id)));
+    const auto rank = by_rank(logits);
+    REQUIRE(result.value().top.size() == std::min<size_t>(5, n));
+    for (size_t i = 0; i < result.value().top.size(); ++i) {
+      CHECK(result.value().top[i].id == rank[i]);
+      CHECK(std::fabs(static_cast<double>(result.value().top[i].logprob) - exact(rank[i])) <
+            3e-7 + 6e-8 * std::fabs(exact(rank[i])));
+    }
+  }
+  SamplingParams p;
+  p.logprobs = -1;
+  const std::vector<float> two = {0, 0};
+  const auto result = make_chain(p, 2)->sample(two, {});
+  CHECK(result.value().logprob == doctest::Approx(-0.693147f));
+  CHECK(result.value().top.empty());
+}
+
+TEST_CASE("chain: asking for logprobs changes no draw") {
+  std::mt19937 rng(9);
+  const auto logits = random_logits(rng, 700, 1);
+  SamplingParams p;
+  auto without = make_chain(p, 700);
+  p.logprobs = 20;
+  auto with = make_chain(p, 700);
+  for (uint32_t i = 0; i < 100; ++i)
+    CHECK(pick(*with, logits, {{}, 5, i}) == pick(*without, logits, {{}, 5, i}));
+}
