@@ -10,14 +10,16 @@ namespace llmrt {
 
 class StreamDecoder {
  public:
-  StreamDecoder(const Tokenizer& tokenizer, bool with_special);  // tokenizer outlives this
+  // tokenizer outlives this. at_start: the first byte begins a text, so a SentencePiece vocabulary's own leading blank is dropped;
+  // false where the ids go on behind others (an answer behind its prompt): text = decode(prompt + answer) - decode(prompt).
+  StreamDecoder(const Tokenizer& tokenizer, bool with_special, bool at_start = true);
   void push(Token id, std::string& out);                         // appends what became whole
   void finish(std::string& out);  // end of stream: an unfinished code point becomes U+FFFD
 
  private:
   const Tokenizer* tokenizer_;
   bool with_special_;
-  bool at_start_ = true;
+  bool at_start_;
   std::string held_;
 };
 

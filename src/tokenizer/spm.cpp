@@ -1,0 +1,98 @@
+#include "tokenizer/spm.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tokenizer/unicode.h"
+
+namespace llmrt {
+
+namespace {
+
+// Highest score first: an ascending key. NaN, which a hostile file may hold, comes last.
+uint32_t key_of(float score) {
+  if (!(score == score)) return SymbolPair::kNoPair - 1;
+  const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 and +0 are equal scores
+  const uint32_t ascending =
+      (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;  // orders as the floats do
+  return std::min(~ascending, SymbolPair::kNoPair - 1);
+}
+
+size_t last_code_point_begin(std::string_view text, size_t end) {
+  size_t i = end - 1;
+  while (i > 0 && (static_cast<uint8_t>(text[i]) & 0xC0) == 0x80) --i;
+  return i;
+}
+
+}  // namespace
+
+Spm::Spm(const TokenTable& table) {
+  for (uint32_t id = 0; id < table.size(); ++id) {
+    const std::string_view key = table.key(id);
+    for (size_t mark = key.find(kBlankMark); mark != std::string_view::npos;
+         mark = key.find(kBlankMark, mark + 1)) {
+      if (mark == 0 || key.substr(0, mark).ends_with(kBlankMark)) continue;
+      const size_t before = last_code_point_begin(key, mark);
+      const Utf8Step step = utf8_step(key.data() + before, mark - before);
+      if (step.kind == Utf8::whole) joins_mark_.push_back(step.code_point);
+    }
+  }
+  std::sort(joins_mark_.begin(), joins_mark_.end());
+  joins_mark_.erase(std::unique(joins_mark_.begin(), joins_mark_.end()), joins_mark_.end());
+}
+
+size_t Spm::word_end(std::string_view text, size_t begin) const {
+  size_t at = begin;
+  while (text.substr(at).starts_with(kBlankMark)) at += kBlankMark.size();
+  for (size_t mark = text.find(kBlankMark, at); mark != std::string_view::npos;) {
+    if (mark > begin) {
+      const size_t before = last_code_point_begin(text, mark);
+      const uint32_t c = utf8_step(text.data() + before, mark - before).code_point;
+      if (!std::binary_search(joins_mark_.begin(), joins_mark_.end(), c)) return mark;
+    }
+    at = mark;
+    while (text.substr(at).starts_with(kBlankMark)) at += kBlankMark.size();
+    mark = text.find(kBlankMark, at);
+  }
+  return text.size();
+}
+
+void Spm::encode(const TokenTable& table, std::string_view text, Token unk, MergeWorkspace& w,
+                 std::vector<Token>& ids) const {
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = word_end(text, begin);
+    encode_word(table, text.substr(begin, end - begin), unk, w, ids);
+    begin = end;
+  }
+}
+
+void Spm::encode_word(const TokenTable& table, std::string_view word, Token unk, MergeWorkspace& w,
+                      std::vector<Token>& ids) const {
+  w.symbols.clear();
+  for (size_t i = 0; i < word.size();) {
+    const size_t n = utf8_length(word[i]);
+    w.symbols.push_back(
+        {static_cast<uint32_t>(i), static_cast<uint32_t>(i + n), StringIndex::kNone});
+    i += n;
+  }
+  merge_symbols(w, [&](const Symbol& a, const Symbol& b) -> SymbolPair {
+    const uint32_t number = table.find_key(word.substr(a.begin, b.end - a.begin));
+    if (number >= table.size()) return {};
+    return {key_of(table.score(static_cast<Token>(number))), number};
+  });
+  for (const Symbol& symbol : w.symbols) {
+    const std::string_view text = word.substr(symbol.begin, symbol.end - symbol.begin);
+    const uint32_t number =
+        symbol.number != StringIndex::kNone ? symbol.number : table.find_key(text);
+    if (number < table.size()) {
+      ids.push_back(static_cast<Token>(number));
+      continue;
+    }
+    for (const char c : text) {
+      const Token byte = table.byte_token(static_cast<uint8_t>(c));
+      if (byte >= 0 || unk >= 0) ids.push_back(byte >= 0 ? byte : unk);
+    }
+  }
+}
+
+}  // namespace llmrt
