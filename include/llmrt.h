@@ -1,0 +1,718 @@
+/* llmrt: embeddable LLM inference runtime. This header is the whole interface.
+ *
+ *   llmrt_model *m; char *s;
+ *   if (llmrt_model_load(NULL, "m.gguf", NULL, &m) || llmrt_model_ask(m, "Why is the sky blue?", NULL, &s))
+ *     return puts(llmrt_last_error()), 1;
+ *   puts(s); llmrt_free(s); llmrt_model_release(m);
+ *
+ * Tiers, from simple to full: ask (model_ask, session_ask) | sessions (chat history) | requests and events.
+ *
+ * Handles   hold index and generation, never an address. NULL or the wrong kind: LLMRT_ERR_INVALID_ARGUMENT; released:
+ *           LLMRT_ERR_CLOSED. Children keep their parents alive; release in any order, from any thread, more than once.
+ * Structs   begin with struct_size and are filled by llmrt_*_init(&o, sizeof o); fields are only ever appended and zero in an
+ *           appended field means "default". NULL options mean defaults. Pads must be zero.
+ * Strings   in: UTF-8, NUL-terminated or pointer and length. Out (char **): yours, give back with llmrt_free. const char * in
+ *           structs and returns: borrowed; lives as long as its owner, event text until the next `next` on that queue, error
+ *           text until the next failure on that thread (or handle).
+ * Results   negative: failure (llmrt_last_error, per thread, says what; success does not clear it), 0: done, positive: done,
+ *           with news. A function that returns a count returns the negative status instead when it fails.
+ * Threads   every function may be called from any thread at any time. Callbacks run on the engine's thread (or inside step),
+ *           must not throw or block, and may call only llmrt_request_cancel and functions that read; the others answer
+ *           LLMRT_ERR_BUSY there. After fork() every call in the child answers LLMRT_ERR_CLOSED.
+ */
+#ifndef LLMRT_H
+#define LLMRT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LLMRT_VERSION_MAJOR 0
+#define LLMRT_VERSION_MINOR 1
+#define LLMRT_VERSION_PATCH 0
+#define LLMRT_VERSION \
+  (LLMRT_VERSION_MAJOR * 1000000 + LLMRT_VERSION_MINOR * 1000 + LLMRT_VERSION_PATCH)
+
+#if defined(_WIN32) && !defined(LLMRT_STATIC)
+#if defined(LLMRT_BUILDING)
+#define LLMRT_API __declspec(dllexport)
+#else
+#define LLMRT_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__)
+#define LLMRT_API __attribute__((visibility("default")))
+#else
+#define LLMRT_API
+#endif
+#if defined(_WIN32)
+#define LLMRT_CALL __cdecl
+#else
+#define LLMRT_CALL
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- status, version, errors ------------------------------------------------------------------------------------------- */
+
+typedef int32_t llmrt_status;
+enum llmrt_status_code {
+  LLMRT_OK = 0,
+  LLMRT_PENDING = 1, /* nothing yet, or more work waits */
+  LLMRT_END = 2,     /* stream drained */
+  LLMRT_ERR_INTERNAL = -1,
+  LLMRT_ERR_INVALID_ARGUMENT = -2,
+  LLMRT_ERR_OUT_OF_MEMORY = -3,
+  LLMRT_ERR_NOT_FOUND = -4,
+  LLMRT_ERR_IO = -5,
+  LLMRT_ERR_FORMAT = -6,
+  LLMRT_ERR_UNSUPPORTED = -7,
+  LLMRT_ERR_BUSY = -8,
+  LLMRT_ERR_CANCELLED = -9,
+  LLMRT_ERR_TIMEOUT = -10,
+  LLMRT_ERR_BUFFER_TOO_SMALL = -11,
+  LLMRT_ERR_CONTEXT_FULL = -12,
+  LLMRT_ERR_MEMORY_BUDGET = -13,
+  LLMRT_ERR_DEVICE = -14,
+  LLMRT_ERR_DEVICE_LOST = -15,
+  LLMRT_ERR_GRAMMAR = -16,
+  LLMRT_ERR_TEMPLATE = -17,
+  LLMRT_ERR_STATE_MISMATCH = -18,
+  LLMRT_ERR_VERSION = -19,
+  LLMRT_ERR_CLOSED = -20,
+  LLMRT_ERR_QUEUE_FULL = -21
+};
+
+typedef struct llmrt_error_info {
+  uint32_t struct_size;
+  llmrt_status status;
+  int32_t sys_code;     /* errno, 0 if none */
+  int32_t line, column; /* of a template or JSON text, from 1; 0 if not known */
+  int32_t pad0;
+  const char* message; /* one sentence: the thing, what was found, what is allowed */
+  const char* where;   /* file, tensor, key, option; "" if not known */
+} llmrt_error_info;
+
+/* Version of the library: major * 1000000 + minor * 1000 + patch.
+ * Any thread; never fails. */
+LLMRT_API uint32_t LLMRT_CALL llmrt_version(void);
+/* The version as text, "0.1.0"; static.
+ * Any thread; never fails. */
+LLMRT_API const char* LLMRT_CALL llmrt_version_string(void);
+/* Pass LLMRT_VERSION: checks the header you compiled with against the library you run with.
+ * Any thread. ERR_VERSION if the major numbers differ or the library is older. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_check_version(uint32_t header_version);
+/* Revision of a named feature ("chat", "sessions", "backend.cpu", ...), 0 if this library does not have it.
+ * Any thread. NULL: ERR_INVALID_ARGUMENT. */
+LLMRT_API int32_t LLMRT_CALL llmrt_feature(const char* name);
+/* Name of a status code, "ERR_NOT_FOUND"; "?" for a number that is none. Static.
+ * Any thread; never fails. */
+LLMRT_API const char* LLMRT_CALL llmrt_status_name(llmrt_status status);
+/* One sentence about the last failure on this thread, "" if there was none; valid until the next failure on this thread.
+ * Any thread; never fails; allocates nothing. */
+LLMRT_API const char* LLMRT_CALL llmrt_last_error(void);
+/* The last failure on this thread in parts; strings are valid until the next failure on this thread.
+ * Any thread; allocates nothing. A failure of this very call is returned but not recorded. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_last_error_info(llmrt_error_info* out);
+/* Gives back memory that a char ** out-parameter received. NULL is fine.
+ * Any thread; never fails. */
+LLMRT_API void LLMRT_CALL llmrt_free(void* p);
+
+/* ---- handles ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct llmrt_runtime llmrt_runtime;
+typedef struct llmrt_source llmrt_source;
+typedef struct llmrt_plan llmrt_plan;
+typedef struct llmrt_model llmrt_model;
+typedef struct llmrt_engine llmrt_engine;
+typedef struct llmrt_session llmrt_session;
+typedef struct llmrt_request llmrt_request;
+typedef struct llmrt_job llmrt_job;
+typedef struct llmrt_strlist llmrt_strlist;
+
+/* Give a handle back. NULL and a second release do nothing; children of the object keep it alive until they go too.
+ * Any thread, callbacks included. Releasing a live request or job cancels it; never waits for it. */
+LLMRT_API void LLMRT_CALL llmrt_runtime_release(llmrt_runtime* runtime);
+LLMRT_API void LLMRT_CALL llmrt_source_release(llmrt_source* source);
+LLMRT_API void LLMRT_CALL llmrt_plan_release(llmrt_plan* plan);
+LLMRT_API void LLMRT_CALL llmrt_model_release(llmrt_model* model);
+LLMRT_API void LLMRT_CALL llmrt_engine_release(llmrt_engine* engine);
+LLMRT_API void LLMRT_CALL llmrt_session_release(llmrt_session* session);
+LLMRT_API void LLMRT_CALL llmrt_request_release(llmrt_request* request);
+LLMRT_API void LLMRT_CALL llmrt_job_release(llmrt_job* job);
+LLMRT_API void LLMRT_CALL llmrt_strlist_release(llmrt_strlist* list);
+
+/* An empty list of strings: stands for char ** in options.
+ * Any thread. ERR_OUT_OF_MEMORY. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_strlist_create(llmrt_strlist** out);
+/* Appends a copy of a UTF-8 string.
+ * Any thread. ERR_INVALID_ARGUMENT: not UTF-8. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_strlist_add(llmrt_strlist* list, const char* utf8);
+/* Number of strings.
+ * Any thread. */
+LLMRT_API int32_t LLMRT_CALL llmrt_strlist_count(const llmrt_strlist* list);
+/* String i; valid as long as the list. NULL: no such entry or handle (llmrt_last_error says which).
+ * Any thread. */
+LLMRT_API const char* LLMRT_CALL llmrt_strlist_get(const llmrt_strlist* list, int32_t i);
+
+/* ---- runtime: hooks, threads, devices. NULL runtime anywhere: a shared default, made on first use ------------------------- */
+
+typedef void(LLMRT_CALL* llmrt_log_fn)(void* user, int32_t level,
+                                       const char* message); /* any thread */
+typedef void*(LLMRT_CALL* llmrt_alloc_fn)(void* user, size_t size,
+                                          size_t align); /* NULL: out of memory */
+typedef void(LLMRT_CALL* llmrt_dealloc_fn)(void* user, void* p, size_t size, size_t align);
+typedef void(LLMRT_CALL* llmrt_thread_fn)(void* user, int32_t index,
+                                          int32_t starting); /* on the worker: name it, pin it */
+
+typedef struct llmrt_runtime_options {
+  uint32_t struct_size;
+  int32_t log_level; /* 0 off, 1 error, 2 warning (default), 3 info, 4 debug */
+  llmrt_log_fn log;  /* NULL: no callback */
+  llmrt_alloc_fn
+      alloc; /* with dealloc: all host memory of the process's library, weights and KV included; set it */
+  llmrt_dealloc_fn
+      dealloc; /* before anything else was called (the table is process-wide and fixed by its first use) */
+  llmrt_thread_fn thread_hook;
+  void* user;              /* passed to the hooks */
+  int32_t log_queue;       /* > 0: keep the last N lines for llmrt_runtime_next_log */
+  int32_t worker_threads;  /* the calling thread included; 0: min(allowed physical cores, quota) */
+  int64_t cpu_mask;        /* bit i: CPU i; 0: all allowed */
+  int32_t thread_priority; /* added to the workers' nice level, 0 to 19 */
+  int32_t pad0;
+} llmrt_runtime_options;
+
+/* Fills in defaults, at most struct_size bytes; pass sizeof.
+ * Any thread; never fails. */
+LLMRT_API void LLMRT_CALL llmrt_runtime_options_init(llmrt_runtime_options* options,
+                                                     size_t struct_size);
+/* A runtime: one thread pool, one log. Most programs need one or none of their own.
+ * Any thread. ERR_BUSY: an allocator is given but memory was taken already; ERR_OUT_OF_MEMORY. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_create(const llmrt_runtime_options* options,
+                                                       llmrt_runtime** out);
+/* Number of workers, calling thread included.
+ * Any thread. */
+LLMRT_API int32_t LLMRT_CALL llmrt_runtime_workers(llmrt_runtime* runtime);
+/* Changes the number of workers (0: automatic); running work goes on with the new number from its next pass.
+ * Any thread; waits for the pass under way. ERR_INVALID_ARGUMENT: outside 0 to 1024. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_set_workers(llmrt_runtime* runtime,
+                                                            int32_t worker_threads);
+/* Oldest kept log line (log_queue > 0); *message is yours, llmrt_free it.
+ * Any thread. PENDING: none waits. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_next_log(llmrt_runtime* runtime, int32_t* level,
+                                                         char** message);
+
+typedef struct llmrt_device_info {
+  uint32_t struct_size;
+  int32_t kind;        /* 0 CPU, 1 GPU, 2 integrated GPU, 3 NPU */
+  const char* id;      /* what llmrt_model_options.devices takes: "cpu" */
+  const char* name;    /* the processor's own name */
+  const char* backend; /* "cpu" */
+  const char* driver;  /* CPU: name of the instruction-set table in use: "avx2" */
+  int64_t memory_total, memory_free,
+      memory_budget; /* bytes; budget: what limits allow this process; -1 unknown */
+} llmrt_device_info;
+
+/* Number of devices this library can run models on.
+ * Any thread. */
+LLMRT_API int32_t LLMRT_CALL llmrt_device_count(llmrt_runtime* runtime);
+/* Device i; memory figures are read anew. Strings live as long as the runtime.
+ * Any thread. ERR_NOT_FOUND: no device i. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_device_get(llmrt_runtime* runtime, int32_t i,
+                                                   llmrt_device_info* out);
+
+/* ---- where model bytes come from ----------------------------------------------------------------------------------------- */
+
+typedef int64_t(LLMRT_CALL* llmrt_read_fn)(void* user, int64_t offset, void* dst,
+                                           int64_t n); /* pread: bytes read, < 0 fails; */
+                                                       /* several threads at once */
+typedef void(LLMRT_CALL* llmrt_done_fn)(
+    void* user); /* the library will not touch the bytes again */
+
+/* A GGUF file, or the first part of a split one (NAME-00001-of-0000N.gguf: the others are found beside it).
+ * Any thread. ERR_NOT_FOUND, ERR_IO name the path. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_path(const char* utf8_path, llmrt_source** out);
+/* A file that lies in memory. done NULL: the bytes are copied now; else they must stay until done(user) is called.
+ * Any thread. ERR_INVALID_ARGUMENT: no bytes. After a failure done is not called. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_memory(const void* data, size_t size,
+                                                           llmrt_done_fn done, void* user,
+                                                           llmrt_source** out);
+/* A file behind read(user, offset, dst, n); size in bytes. done may be NULL.
+ * Any thread. ERR_INVALID_ARGUMENT. After a failure done is not called. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_callbacks(int64_t size, llmrt_read_fn read,
+                                                              llmrt_done_fn done, void* user,
+                                                              llmrt_source** out);
+/* Part of an open file: offset and length in bytes, length -1: to its end. The descriptor is duplicated: keep or close yours.
+ * Any thread. ERR_IO: not a file that can be read at an offset. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_fd(int32_t fd, int64_t offset, int64_t length,
+                                                       llmrt_source** out);
+/* Appends the next part of a split file; the first source must not be a path (a path finds its parts itself).
+ * Any thread. ERR_INVALID_ARGUMENT: a path, or the shard has shards of its own. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_source_add_shard(llmrt_source* source, llmrt_source* shard);
+
+/* ---- model ---------------------------------------------------------------------------------------------------------------- */
+
+typedef struct llmrt_model_options {
+  uint32_t struct_size;
+  int32_t metadata_only;     /* 1: no weights; info, metadata, tokenizer and templates work */
+  const char* devices;       /* "auto" (default) or a device id */
+  int64_t host_memory_limit; /* bytes the weights may take, 0: no limit but the machine's */
+  const char*
+      chat_template; /* NULL: the file's; else template text or chatml, llama3, mistral, gemma, phi3 */
+  const char*
+      metadata_overrides; /* JSON object {"key": value} laid over the file's metadata; NULL: none */
+  const char* backend_options; /* NULL: none */
+  int32_t
+      timeout_ms; /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
+  int32_t pad0;
+} llmrt_model_options;
+
+/* Fills in defaults, at most struct_size bytes; pass sizeof.
+ * Any thread; never fails. */
+LLMRT_API void LLMRT_CALL llmrt_model_options_init(llmrt_model_options* options,
+                                                   size_t struct_size);
+/* Loads a GGUF file; blocks until the weights are ready. The model is immutable: any number of engines may share it.
+ * Any thread. ERR_NOT_FOUND, ERR_IO, ERR_FORMAT, ERR_UNSUPPORTED name file, key or tensor; ERR_MEMORY_BUDGET both numbers. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_load(llmrt_runtime* runtime, const char* utf8_path,
+                                                   const llmrt_model_options* options,
+                                                   llmrt_model** out);
+/* The same from a source, which may be released afterwards.
+ * Any thread. Errors as llmrt_model_load. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_load_source(llmrt_runtime* runtime,
+                                                          llmrt_source* source,
+                                                          const llmrt_model_options* options,
+                                                          llmrt_model** out);
+/* The same on a thread of its own, with progress and cancel: see jobs. Returns at once; options are copied.
+ * Any thread. A failure of the load is the job's. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_load_async(llmrt_runtime* runtime,
+                                                         llmrt_source* source,
+                                                         const llmrt_model_options* options,
+                                                         llmrt_job** out);
+
+typedef struct llmrt_model_info {
+  uint32_t struct_size;
+  int32_t n_vocab, n_ctx_train, n_embd,
+      n_layer; /* tokens, tokens, floats, blocks; 0 in a vocabulary-only file */
+  int32_t pad0;
+  int64_t n_params, weight_bytes; /* weight_bytes: taken by the loaded weights */
+  uint32_t caps;                  /* 1: can generate (weights are loaded) */
+  uint32_t pad1;
+  const char *arch, *name, *quant,
+      *hash;       /* "llama", general.name, "Q4_K_M", hexadecimal; live as long as the model */
+  const char* isa; /* the device's instruction-set table; "" if metadata_only */
+} llmrt_model_info;
+
+/* What the model is. Strings live as long as the model.
+ * Any thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_get_info(const llmrt_model* model,
+                                                       llmrt_model_info* out);
+/* The value of a metadata key as JSON text, overrides applied; yours, llmrt_free it.
+ * Any thread. ERR_NOT_FOUND names the key. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_metadata(const llmrt_model* model, const char* key,
+                                                       char** out_value_json);
+/* Number of metadata keys.
+ * Any thread. */
+LLMRT_API int32_t LLMRT_CALL llmrt_model_metadata_count(const llmrt_model* model);
+/* Key i and its value as JSON text, in file order; both yours (either pointer may be NULL: not wanted).
+ * Any thread. ERR_NOT_FOUND: no key i. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_metadata_at(const llmrt_model* model, int32_t i,
+                                                          char** out_key, char** out_value_json);
+
+typedef struct llmrt_tensor_info {
+  uint32_t struct_size;
+  int32_t n_dims;
+  const char *name, *type;    /* "blk.0.attn_q.weight", "Q4_K"; live as long as the model */
+  const char* device;         /* id of the device that holds it, "" if it is not loaded */
+  int64_t d0, d1, d2, d3;     /* d0: row length; 1 beyond n_dims */
+  int64_t bytes, file_offset; /* in the file; offset from the start of its part */
+  int32_t shard, pad0;        /* part of a split file, from 0 */
+} llmrt_tensor_info;
+
+/* Number of tensors in the file.
+ * Any thread. */
+LLMRT_API int32_t LLMRT_CALL llmrt_model_tensor_count(const llmrt_model* model);
+/* Tensor i, in file order. Strings live as long as the model.
+ * Any thread. ERR_NOT_FOUND: no tensor i. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_tensor_get(const llmrt_model* model, int32_t i,
+                                                         llmrt_tensor_info* out);
+
+/* ---- engine: scheduler and KV cache ------------------------------------------------------------------------------------- */
+
+typedef struct llmrt_engine_options {
+  uint32_t struct_size;
+  int32_t threading;     /* 0: a thread of its own; 1: the host calls llmrt_engine_step */
+  int32_t ctx_tokens;    /* longest sequence, prompt and answer; 0: min(n_ctx_train, 8192) */
+  int32_t max_running;   /* sequences computed side by side, default 16 */
+  int32_t max_batch;     /* rows of one pass, 0: 512 */
+  int32_t prefill_chunk; /* rows of one request in a pass, 0: what fits */
+  const char* kv_type;   /* "bf16" (default), "f32", "f16", "k=f16,v=bf16" */
+  int64_t kv_budget;     /* bytes of KV cache, -1: automatic */
+  int32_t prefix_cache;  /* 1 (default): prompts that begin alike share their KV */
+  int32_t
+      numerics; /* 0: same file, build, ISA and request give the same bits whatever else runs; 1: drops that for speed */
+  int32_t block_tokens;  /* tokens per KV block: 16, 32 (default) or 64 */
+  int32_t batching;      /* 0 continuous; 1 static, 2 dynamic: to be measured against */
+  int32_t batch_wait_us; /* dynamic batching: how long to wait for mates */
+  int32_t queue_limit;   /* waiting requests, default 1024; beyond: ERR_QUEUE_FULL */
+  int32_t
+      overflow; /* answer reaches ctx_tokens: 0 ERR_CONTEXT_FULL, 1 finish "length", 2 drop the oldest turns (sessions) */
+  int32_t pad0;
+  const char* cache_namespace; /* prefixes are shared only inside one namespace; NULL: "" */
+} llmrt_engine_options;
+
+/* Fills in defaults, at most struct_size bytes; pass sizeof.
+ * Any thread; never fails. */
+LLMRT_API void LLMRT_CALL llmrt_engine_options_init(llmrt_engine_options* options,
+                                                    size_t struct_size);
+/* An engine on a model. Releasing the model before the engine is fine.
+ * Any thread. ERR_INVALID_ARGUMENT names option and allowed values; ERR_UNSUPPORTED: metadata_only model; ERR_MEMORY_BUDGET. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_create(llmrt_model* model,
+                                                      const llmrt_engine_options* options,
+                                                      llmrt_engine** out);
+/* threading 1: works for about budget_us microseconds (0: one piece of work; < 0: until no work is left).
+ * One thread at a time; a second one gets PENDING at once. PENDING: more work waits. ERR_UNSUPPORTED: engine has its own thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_step(llmrt_engine* engine, int32_t budget_us);
+/* Stops work (application in background): when it returns, nothing runs. Requests are kept.
+ * Any thread; waits for at most one piece of work. Idempotent. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_pause(llmrt_engine* engine);
+/* Goes on after llmrt_engine_pause.
+ * Any thread. Idempotent. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_resume(llmrt_engine* engine);
+/* The system is short of memory: 1 gives back what is free, 2 the prefix cache too, 3 all KV that no running request needs.
+ * Any thread. ERR_INVALID_ARGUMENT: level outside 1 to 3. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_trim(llmrt_engine* engine, int32_t level);
+/* Refuses new requests and waits up to timeout_ms milliseconds for the running ones, then cancels the rest (0: at once).
+ * Any thread. Later calls on the engine answer ERR_CLOSED. Optional: release does it too. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_close(llmrt_engine* engine, int32_t timeout_ms);
+
+typedef struct llmrt_metrics {
+  uint32_t struct_size;
+  int32_t running, waiting, sessions; /* now */
+  int64_t done, failed, cancelled;    /* requests; counters only grow */
+  int64_t prompt_tokens, cached_tokens, generated_tokens, steps, busy_us, preemptions;
+  int64_t heartbeat;         /* grows while the engine works; a hung device leaves it still */
+  int64_t kv_used, kv_total; /* bytes */
+  int64_t weight_bytes, host_bytes; /* host_bytes: all memory of the library in this process */
+  double ttft_ms_p50, ttft_ms_p95,
+      ttft_ms_p99; /* submit to first text; percentiles over the last 60 s */
+  double itl_ms_p50, itl_ms_p95, itl_ms_p99;       /* between two tokens of a request */
+  double queue_ms_p50, queue_ms_p95, queue_ms_p99; /* submit to first work */
+  double e2e_ms_p50, e2e_ms_p95, e2e_ms_p99;       /* submit to done */
+  double requests_per_s, prefill_tps, decode_tps;  /* per second, over the same window */
+  double batch_mean, busy_share,
+      kv_waste; /* rows per pass; share of time; share of KV bytes that hold no token */
+  int32_t batch_peak, pad0;
+} llmrt_metrics;
+
+/* A snapshot of the engine's figures.
+ * Any thread; does not wait for work. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_metrics(const llmrt_engine* engine,
+                                                       llmrt_metrics* out);
+/* Logits of positions first .. n - 1 of a token sequence: row-major [n - first, n_vocab] float32 into logits (cap floats).
+ * Any thread; blocks. *n_floats is set even if cap is too small (ERR_BUFFER_TOO_SMALL). ERR_CONTEXT_FULL. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_evaluate(llmrt_engine* engine, const int32_t* tokens,
+                                                 size_t n, size_t first, float* logits, size_t cap,
+                                                 size_t* n_floats);
+
+/* ---- plan: memory before loading. Reads metadata only -------------------------------------------------------------------- */
+
+typedef struct llmrt_plan_info {
+  uint32_t struct_size;
+  int32_t fits; /* 1: weights, KV and compute fit into what is available now */
+  int32_t n_devices;
+  int32_t ctx_tokens;        /* that the KV figure is for */
+  int32_t max_ctx_that_fits; /* tokens of one sequence, 0: not even the weights fit */
+  int32_t pad0;
+  int64_t weights, kv, kv_per_token, compute; /* bytes */
+  int64_t host_total, device_total; /* bytes needed in host memory and on devices with their own */
+} llmrt_plan_info;
+
+typedef struct llmrt_plan_device {
+  uint32_t struct_size;
+  int32_t device;                          /* index for llmrt_device_get */
+  int64_t weights, kv, compute, available; /* bytes */
+} llmrt_plan_device;
+
+/* What loading this file and making this engine would take, by the loader's own sums. Options may be NULL.
+ * Any thread. Errors as llmrt_model_load, but not fitting is no error: see llmrt_plan_info.fits. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
+                                                    const llmrt_model_options* model_options,
+                                                    const llmrt_engine_options* engine_options,
+                                                    llmrt_plan** out);
+/* The sums.
+ * Any thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_plan_get_info(const llmrt_plan* plan, llmrt_plan_info* out);
+/* The share of device i of llmrt_plan_info.n_devices.
+ * Any thread. ERR_NOT_FOUND: no device i. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_plan_get_device(const llmrt_plan* plan, int32_t i,
+                                                        llmrt_plan_device* out);
+
+/* ---- requests and events -------------------------------------------------------------------------------------------------- */
+
+enum llmrt_event_type {
+  LLMRT_EVENT_NONE = 0,
+  LLMRT_EVENT_TEXT = 1,        /* a piece of the answer, whole code points */
+  LLMRT_EVENT_PROGRESS = 4,    /* done of total prompt tokens */
+  LLMRT_EVENT_SAMPLE_DONE = 5, /* one of n samples has its finish */
+  LLMRT_EVENT_DONE = 6         /* always last, exactly once */
+};
+enum llmrt_finish {
+  LLMRT_FINISH_NONE = 0, /* still running */
+  LLMRT_FINISH_STOP = 1, /* end of turn, or a stop string */
+  LLMRT_FINISH_LENGTH = 2,
+  LLMRT_FINISH_CANCELLED = 4,
+  LLMRT_FINISH_TIMEOUT = 5,
+  LLMRT_FINISH_ERROR = 7
+};
+
+typedef struct llmrt_event {
+  uint32_t struct_size;
+  int32_t type, sample, finish;
+  llmrt_status error; /* DONE: why it failed, else 0 */
+  int32_t token;      /* -1 if the text comes from several or none */
+  int32_t n_tokens;
+  float logprob; /* of token; 0 unless gen option logprobs asks for it */
+  int64_t done, total, tag;
+  const char*
+      text; /* UTF-8, not NUL-terminated by promise: text_len bytes; valid until the next `next` on this queue */
+  size_t text_len;
+  llmrt_request* request; /* the handle submit returned; NULL if it was released */
+} llmrt_event;
+
+typedef int32_t(LLMRT_CALL* llmrt_event_fn)(
+    void* user, const llmrt_event* event); /* nonzero: cancel the request */
+typedef void(LLMRT_CALL* llmrt_logits_fn)(void* user, int32_t sample, float* logits,
+                                          int32_t n); /* may edit before sampling */
+
+typedef struct llmrt_gen_options {
+  uint32_t struct_size;
+  int32_t max_tokens;                   /* -1: to the context's end; 0: only compute the prompt */
+  int32_t n;                            /* samples that share the prompt */
+  int32_t priority;                     /* higher first */
+  int64_t seed;                         /* -1: random (llmrt_usage.seed tells which) */
+  int32_t timeout_ms, stall_timeout_ms; /* whole request; between two tokens; 0: none */
+  float temperature;                    /* -1: the file's, else 0.8; 0: the best token always */
+  float top_p, min_p, typical_p;        /* 0.95, 0.05, 1; off: >= 1, <= 0, >= 1 */
+  int32_t top_k;                        /* 40; <= 0: off */
+  int32_t penalty_last_n;               /* 64 tokens; 0: off, -1: the whole context */
+  float repeat_penalty, frequency_penalty, presence_penalty; /* 1, 0, 0 */
+  float xtc_probability, xtc_threshold;                      /* 0 (off), 0.1 */
+  float dry_multiplier, dry_base;                            /* 0 (off), 1.75 */
+  int32_t dry_allowed_length;                                /* 2 */
+  const char*
+      sampler_chain; /* NULL: "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature" */
+  const char* logit_bias;    /* JSON {"token id": bias}; NULL: none */
+  const llmrt_strlist* stop; /* the answer ends before the first of these; NULL: none */
+  int32_t logprobs;          /* alternatives reported per token, 0 to 20 */
+  int32_t ignore_eos;
+  int32_t delivery; /* events go to: 0 llmrt_request_next, 1 llmrt_engine_next, 2 on_event */
+  int32_t
+      text_flags; /* llmrt_submit_text: 0 specials added as the file says, 1 none added, 2 special text is parsed (bits) */
+  llmrt_event_fn on_event;
+  llmrt_logits_fn on_logits;
+  void* user;  /* for both callbacks */
+  int64_t tag; /* comes back in events */
+  const char *tools_json,
+      *template_kwargs; /* llmrt_submit_chat and ask: JSON array, JSON object; NULL: none */
+} llmrt_gen_options;
+
+/* Fills in defaults, at most struct_size bytes; pass sizeof.
+ * Any thread; never fails. */
+LLMRT_API void LLMRT_CALL llmrt_gen_options_init(llmrt_gen_options* options, size_t struct_size);
+/* Continues a text (no chat template). Returns at once; options are copied. len in bytes.
+ * Any thread. Options, tokens and length are checked before a request exists. ERR_CONTEXT_FULL, ERR_QUEUE_FULL, ERR_CLOSED. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_submit_text(llmrt_engine* engine, const char* utf8,
+                                                    size_t len, const llmrt_gen_options* options,
+                                                    llmrt_request** out);
+/* Continues a token sequence as it is.
+ * Any thread. ERR_INVALID_ARGUMENT: no token, or one outside the vocabulary; else as llmrt_submit_text. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens,
+                                                      size_t n, const llmrt_gen_options* options,
+                                                      llmrt_request** out);
+/* Answers a chat: JSON array of {"role", "content"} through the model's template; text in messages never becomes a special token.
+ * Any thread. ERR_TEMPLATE: the model has none (set chat_template) or it failed; else as llmrt_submit_text. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
+                                                    const llmrt_gen_options* options,
+                                                    llmrt_request** out);
+/* Next event of a request (delivery 0); waits timeout_ms milliseconds, 0: not at all, < 0: for ever.
+ * Any thread; drives a host-stepped engine itself while it waits. OK: *out is an event; PENDING; END: after DONE, for ever. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_next(llmrt_request* request, int32_t timeout_ms,
+                                                     llmrt_event* out);
+/* Next event of any request of the engine with delivery 1: one loop serves all.
+ * As llmrt_request_next; never END. ERR_CLOSED once the engine is closed and drained. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_next(llmrt_engine* engine, int32_t timeout_ms,
+                                                    llmrt_event* out);
+/* Waits for the end of a request; text and usage stay readable whatever the result.
+ * Any thread. PENDING: timeout_ms passed. OK: stop or length; ERR_CANCELLED, ERR_TIMEOUT or the request's error otherwise. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_wait(llmrt_request* request, int32_t timeout_ms);
+/* Ends a request; its DONE comes at once. keep_partial 1: a session keeps the text so far as the answer, 0: it rolls back.
+ * Any thread, callbacks too; never waits for work. Idempotent; after the end it does nothing. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_cancel(llmrt_request* request,
+                                                       int32_t keep_partial);
+/* The text of a sample so far, NUL-terminated; yours, llmrt_free it.
+ * Any thread. ERR_NOT_FOUND: no such sample. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_text(const llmrt_request* request, int32_t sample,
+                                                     char** out);
+/* The generated token ids of a sample so far. *n is set even if cap is too small (ERR_BUFFER_TOO_SMALL).
+ * Any thread. ERR_NOT_FOUND: no such sample. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_tokens(const llmrt_request* request, int32_t sample,
+                                                       int32_t* out, int32_t cap, int32_t* n);
+/* The answer as a JSON message {"role", "content", "finish", "logprobs"} (the last if they were asked for); yours.
+ * Any thread. ERR_NOT_FOUND: no such sample. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_message(const llmrt_request* request,
+                                                        int32_t sample, char** out_json);
+/* How a sample ended (enum llmrt_finish), LLMRT_FINISH_NONE while it runs.
+ * Any thread. ERR_NOT_FOUND: no such sample. */
+LLMRT_API int32_t LLMRT_CALL llmrt_request_finish(const llmrt_request* request, int32_t sample);
+/* Why the request failed; status LLMRT_OK while it runs or after a good end. Strings live as long as the request.
+ * Any thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_error(const llmrt_request* request,
+                                                      llmrt_error_info* out);
+
+typedef struct llmrt_usage {
+  uint32_t struct_size;
+  int32_t prompt_tokens, cached_tokens,
+      generated_tokens; /* cached: prompt tokens whose KV was shared */
+  int64_t seed;         /* the one used */
+  double queue_ms, prefill_ms, decode_ms, ttft_ms;
+  const char* isa; /* instruction-set table that computed it; lives as long as the request */
+} llmrt_usage;
+
+/* Token counts and times so far.
+ * Any thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_request_usage(const llmrt_request* request,
+                                                      llmrt_usage* out);
+
+/* ---- sessions: chat history; what two turns share is computed once ------------------------------------------------------- */
+
+typedef struct llmrt_session_options {
+  uint32_t struct_size;
+  int32_t pad0;
+  const char* system;          /* first message, NULL: none */
+  const char* tools_json;      /* JSON array, NULL: none */
+  const char* template_kwargs; /* JSON object, NULL: none */
+} llmrt_session_options;
+
+/* Fills in defaults, at most struct_size bytes; pass sizeof.
+ * Any thread; never fails. */
+LLMRT_API void LLMRT_CALL llmrt_session_options_init(llmrt_session_options* options,
+                                                     size_t struct_size);
+/* An empty chat on an engine; needs a chat template.
+ * Any thread. ERR_TEMPLATE names the option chat_template. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_create(llmrt_engine* engine,
+                                                       const llmrt_session_options* options,
+                                                       llmrt_session** out);
+/* Appends a message.
+ * Any thread. ERR_BUSY: an answer is under way. ERR_INVALID_ARGUMENT: not UTF-8. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_add(llmrt_session* session, const char* role,
+                                                    const char* content);
+/* Appends a message given as a JSON object with at least "role".
+ * As llmrt_session_add. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_add_json(llmrt_session* session,
+                                                         const char* message_json);
+/* Asks for an answer to the history so far; the answer joins the history when the request ends well (sample 0).
+ * Any thread; one request at a time (ERR_BUSY). A failed or rolled back answer leaves the history as it was. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_submit(llmrt_session* session,
+                                                       const llmrt_gen_options* options,
+                                                       llmrt_request** out);
+/* Computes the history's KV ahead of the next submit. The request yields no text.
+ * As llmrt_session_submit. Worth it only with the engine option prefix_cache. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_prefill(llmrt_session* session,
+                                                        llmrt_request** out);
+/* A second session with the same history; KV is shared.
+ * Any thread. ERR_BUSY: an answer is under way. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_fork(const llmrt_session* session,
+                                                     llmrt_session** out);
+/* Drops all but the first keep_messages messages.
+ * Any thread. ERR_BUSY; ERR_INVALID_ARGUMENT: negative or more than there are. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_rewind(llmrt_session* session,
+                                                       int32_t keep_messages);
+/* Tokens of the history as the next prompt would have them, generation prompt included.
+ * Any thread. */
+LLMRT_API int32_t LLMRT_CALL llmrt_session_token_count(const llmrt_session* session);
+/* The history as a JSON array of messages; yours, llmrt_free it.
+ * Any thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_history(const llmrt_session* session,
+                                                        char** out_json);
+
+/* ---- blocking convenience ------------------------------------------------------------------------------------------------- */
+
+/* One question, one answer, through the chat template and an engine that the model makes on first use; *out_text is yours.
+ * Any thread; blocks. Errors as llmrt_submit_chat and llmrt_request_wait; delivery must be 0. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_model_ask(llmrt_model* model, const char* user_text,
+                                                  const llmrt_gen_options* options,
+                                                  char** out_text);
+/* Adds a user message, waits for the answer, keeps both; *out_text is yours. After a failure the history is as before.
+ * Any thread; blocks. Errors as llmrt_session_submit and llmrt_request_wait. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_session_ask(llmrt_session* session, const char* user_text,
+                                                    const llmrt_gen_options* options,
+                                                    char** out_text);
+
+/* ---- tokenizer and templates ---------------------------------------------------------------------------------------------- */
+
+/* Text to ids. flags: 1 add BOS/EOS as the file says, 2 special text becomes special tokens. len in bytes.
+ * Any thread. *n is set even if cap is too small (ERR_BUFFER_TOO_SMALL). ERR_INVALID_ARGUMENT: not UTF-8, with the offset. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_tokenize(const llmrt_model* model, const char* utf8,
+                                                 size_t len, uint32_t flags, int32_t* out,
+                                                 int32_t cap, int32_t* n);
+/* Ids to text. flags: 1 keep special tokens' text. *out_utf8 is yours; bytes that are no UTF-8 become U+FFFD.
+ * Any thread. ERR_INVALID_ARGUMENT: an id outside the vocabulary. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_detokenize(const llmrt_model* model, const int32_t* tokens,
+                                                   size_t n, uint32_t flags, char** out_utf8);
+/* Raw bytes of one token, maybe half a code point. *n is set even if cap is too small (ERR_BUFFER_TOO_SMALL).
+ * Any thread. ERR_INVALID_ARGUMENT: an id outside the vocabulary. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_token_bytes(const llmrt_model* model, int32_t token,
+                                                    uint8_t* out, int32_t cap, int32_t* n);
+/* Id of a special token: which 0 BOS, 1 EOS, 2 end of turn, 3 padding, 4 to 6 infill prefix, suffix, middle; -1: the file has none.
+ * Any thread. Failures are -2 and below. */
+LLMRT_API int32_t LLMRT_CALL llmrt_token_special(const llmrt_model* model, int32_t which);
+/* Bits of a token: 1 control, 2 byte, 4 ends a generation, 8 user-defined, 16 unused; 0 also for a bad handle or id.
+ * Any thread. */
+LLMRT_API uint32_t LLMRT_CALL llmrt_token_attr(const llmrt_model* model, int32_t token);
+/* The prompt text the model's template makes of a chat. tools_json, kwargs_json may be NULL. *out_prompt is yours.
+ * Any thread. ERR_TEMPLATE with line and column; ERR_INVALID_ARGUMENT: JSON of another form. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_chat_render(const llmrt_model* model,
+                                                    const char* messages_json,
+                                                    const char* tools_json, const char* kwargs_json,
+                                                    int32_t add_generation_prompt,
+                                                    char** out_prompt);
+/* The same with a template's text instead of a model: bos_token and the like come from kwargs_json.
+ * Any thread. Errors as llmrt_chat_render. */
+LLMRT_API llmrt_status LLMRT_CALL
+llmrt_template_render(const char* template_text, const char* messages_json, const char* tools_json,
+                      const char* kwargs_json, int32_t add_generation_prompt, char** out_prompt);
+/* Tokens of a chat's prompt, before sending it.
+ * Any thread. Errors as llmrt_chat_render. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_chat_count(const llmrt_model* model,
+                                                   const char* messages_json,
+                                                   const char* tools_json, const char* kwargs_json,
+                                                   int32_t add_generation_prompt, int32_t* n);
+
+/* ---- jobs: long work on a thread of its own, polled, cancellable ---------------------------------------------------------- */
+
+typedef struct llmrt_job_info {
+  uint32_t struct_size;
+  llmrt_status status; /* PENDING while it runs, OK, or the failure */
+  double progress;     /* 0 to 1 */
+  int64_t done, total; /* bytes */
+  const char* stage;   /* static */
+} llmrt_job_info;
+
+/* Waits up to timeout_ms milliseconds (0: not at all, < 0: for ever) for the end of a job and reports how far it is.
+ * Any thread. The result is info's status; out may be NULL. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_job_poll(llmrt_job* job, int32_t timeout_ms,
+                                                 llmrt_job_info* out);
+/* Asks a job to stop; it ends with ERR_CANCELLED soon after.
+ * Any thread; does not wait. Idempotent. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_job_cancel(llmrt_job* job);
+/* Why the job failed; status PENDING while it runs, OK after a good end. Strings live as long as the job.
+ * Any thread. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_job_error(const llmrt_job* job, llmrt_error_info* out);
+/* The loaded model of a job that ended well; it can be taken once.
+ * Any thread. PENDING: still running; the job's failure; ERR_NOT_FOUND: taken already. */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_job_take_model(llmrt_job* job, llmrt_model** out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* LLMRT_H */

@@ -1,0 +1,131 @@
+#include "api/guard.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstring>
+#include <string_view>
+
+namespace llmrt::api {
+namespace {
+
+constinit thread_local ErrorRecord record_of_thread{};
+constinit thread_local int32_t callback_depth = 0;
+constinit std::atomic<bool> is_forked{false};
+
+// Copies what fits, cut at a code point border.
+void copy_text(char* to, size_t size, std::string_view text) noexcept {
+  size_t n = text.size();
+  if (n >= size) {
+    n = size - 1;
+    while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xc0u) == 0x80u) --n;
+  }
+  std::memcpy(to, text.data(), n);
+  to[n] = '\0';
+}
+
+}  // namespace
+
+ErrorRecord& error_record() noexcept { return record_of_thread; }
+
+void record(Code code, const char* message) noexcept {
+  ErrorRecord& r = record_of_thread;
+  r.status = static_cast<int32_t>(code);
+  r.sys_code = r.line = r.column = 0;
+  r.where[0] = '\0';
+  copy_text(r.message, sizeof r.message, message);
+}
+
+void record(const Status& failure) noexcept {
+  ErrorRecord& r = record_of_thread;
+  const ErrorDetail* detail = failure.detail();
+  record(failure.code(), detail ? detail->message.c_str() : name_of(failure.code()));
+  if (!detail) return;
+  r.sys_code = detail->sys_code;
+  r.line = detail->line;
+  r.column = detail->column;
+  copy_text(r.where, sizeof r.where, detail->where);
+}
+
+bool forked() noexcept { return is_forked.load(std::memory_order_relaxed); }
+
+void watch_fork() noexcept {
+  static constinit std::atomic<bool> watching{false};
+  if (!watching.exchange(true))
+    pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
+}
+
+bool in_callback() noexcept { return callback_depth > 0; }
+CallbackScope::CallbackScope() noexcept { ++callback_depth; }
+CallbackScope::~CallbackScope() { --callback_depth; }
+
+Code may_enter(bool outside_callbacks) noexcept {
+  if (forked()) {
+    record(Code::closed,
+           "this process was forked from one that used llmrt: handles do not survive fork()");
+    return Code::closed;
+  }
+  if (outside_callbacks && in_callback()) {
+    record(
+        Code::busy,
+        "called from inside a callback, where only llmrt_request_cancel and reading are allowed");
+    return Code::busy;
+  }
+  return Code::ok;
+}
+
+const char* name_of(Code code) noexcept {
+  switch (code) {
+    case Code::ok:
+      return "OK";
+    case Code::pending:
+      return "PENDING";
+    case Code::end:
+      return "END";
+    case Code::internal:
+      return "ERR_INTERNAL";
+    case Code::invalid_argument:
+      return "ERR_INVALID_ARGUMENT";
+    case Code::out_of_memory:
+      return "ERR_OUT_OF_MEMORY";
+    case Code::not_found:
+      return "ERR_NOT_FOUND";
+    case Code::io:
+      return "ERR_IO";
+    case Code::format:
+      return "ERR_FORMAT";
+    case Code::unsupported:
+      return "ERR_UNSUPPORTED";
+    case Code::busy:
+      return "ERR_BUSY";
+    case Code::cancelled:
+      return "ERR_CANCELLED";
+    case Code::timeout:
+      return "ERR_TIMEOUT";
+    case Code::buffer_too_small:
+      return "ERR_BUFFER_TOO_SMALL";
+    case Code::context_full:
+      return "ERR_CONTEXT_FULL";
+    case Code::memory_budget:
+      return "ERR_MEMORY_BUDGET";
+    case Code::device:
+      return "ERR_DEVICE";
+    case Code::device_lost:
+      return "ERR_DEVICE_LOST";
+    case Code::grammar:
+      return "ERR_GRAMMAR";
+    case Code::template_error:
+      return "ERR_TEMPLATE";
+    case Code::state_mismatch:
+      return "ERR_STATE_MISMATCH";
+    case Code::version:
+      return "ERR_VERSION";
+    case Code::closed:
+      return "ERR_CLOSED";
+    case Code::queue_full:
+      return "ERR_QUEUE_FULL";
+  }
+  return "?";
+}
+
+}  // namespace llmrt::api

@@ -1,0 +1,80 @@
+#include "api/job.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+namespace llmrt::api {
+
+Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, ByteSourcePtr first,
+                                                std::vector<ByteSourcePtr> shards,
+                                                const ModelOptions& options, int32_t timeout_ms) {
+  std::shared_ptr<LoadJob> job(new LoadJob);
+  job->timeout_ms_ = timeout_ms;
+  job->name_ = first->name();
+  if (timeout_ms > 0) job->limit_ = Deadline::after_us(int64_t{timeout_ms} * 1000);
+  std::thread([job, host = std::move(host), first = std::move(first), shards = std::move(shards),
+               options]() mutable noexcept {
+    try {
+      job->finish(load_model(std::move(host), std::move(first), std::move(shards), options,
+                             &job->progress_));
+    } catch (const std::bad_alloc&) {
+      job->finish(Status(Code::out_of_memory));
+    } catch (...) {
+      job->finish(Status(Code::internal));
+    }
+  }).detach();
+  return job;
+}
+
+void LoadJob::finish(Result<std::shared_ptr<LoadedModel>> result) noexcept {
+  // Dropped outside the lock: freeing weights takes time.
+  std::shared_ptr<LoadedModel> unwanted;
+  const std::lock_guard lock(mutex_);
+  if (result.ok()) {
+    if (ended_)
+      unwanted = std::move(result).value();
+    else
+      model_ = std::move(result).value();
+  } else if (!ended_) {
+    status_ = std::move(result).status();
+  }
+  ended_ = true;
+  changed_.notify_all();
+}
+
+// The time limit is looked at by whoever asks: no watchdog thread.
+Status LoadJob::status_locked() {
+  if (!ended_ && limit_.passed()) {
+    ended_ = true;
+    cancel();
+    status_ =
+        error(Code::timeout, "%s: not loaded within timeout_ms = %d", name_.c_str(), timeout_ms_);
+  }
+  return ended_ ? status_ : Status(Code::pending);
+}
+
+Status LoadJob::wait(int32_t timeout_ms) {
+  const Deadline own =
+      timeout_ms < 0 ? Deadline::never() : Deadline::after_us(int64_t{timeout_ms} * 1000);
+  std::unique_lock lock(mutex_);
+  while (true) {
+    Status status = status_locked();
+    if (status.code() != Code::pending || timeout_ms == 0 || own.passed()) return status;
+    const int64_t until = std::min(own.at_ns, limit_.at_ns);
+    if (until == INT64_MAX)
+      changed_.wait(lock);
+    else
+      changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(until - now_ns(), 0)));
+  }
+}
+
+Result<std::shared_ptr<LoadedModel>> LoadJob::take() {
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(status_locked());
+  if (!model_) return error(Code::not_found, "the model of this job was taken already");
+  return std::move(model_);
+}
+
+}  // namespace llmrt::api

@@ -1,0 +1,331 @@
+#include "api/options.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "api/guard.h"
+#include "api/objects.h"
+#include "api/text.h"
+#include "sampling/params.h"
+
+namespace llmrt::api {
+namespace {
+
+constexpr int32_t kMaxStops = 256;
+constexpr int32_t kMaxLogprobs = 20;
+constexpr size_t kMaxBiases = size_t{1} << 20;
+
+Status check_flag(const char* name, int32_t value) { return check_range(name, value, 0, 1); }
+
+Result<std::string> copied(const char* name, const char* text) {
+  LLMRT_ASSIGN(const std::string_view view, optional_text(name, text));
+  return std::string(view);
+}
+
+// {"token id": bias}. The parser's callback drops nested values, so depth is no danger.
+Result<std::vector<std::pair<Token, float>>> parse_logit_bias(const char* text, uint32_t n_vocab) {
+  std::vector<std::pair<Token, float>> biases;
+  LLMRT_ASSIGN(const std::string_view view, optional_text("logit_bias", text));
+  if (view.empty()) return biases;
+  bool nested = false;
+  const auto flat = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json&) {
+    using Event = nlohmann::json::parse_event_t;
+    if (depth == 0 || (event != Event::object_start && event != Event::array_start)) return true;
+    nested = true;
+    return false;
+  };
+  const auto json = nlohmann::json::parse(view, flat, false);
+  if (nested || !json.is_object())
+    return error(Code::invalid_argument,
+                 "logit_bias is no JSON object of numbers by token id, such as {\"42\": -1.5}")
+        .at("logit_bias");
+  if (json.size() > kMaxBiases)
+    return error(Code::invalid_argument, "logit_bias has %zu entries; at most %zu are allowed",
+                 json.size(), kMaxBiases)
+        .at("logit_bias");
+  for (const auto& [key, value] : json.items()) {
+    char* end = nullptr;
+    errno = 0;
+    const long long id = std::strtoll(key.c_str(), &end, 10);
+    const bool numeric = !key.empty() && *end == '\0' && errno == 0;
+    if (!numeric || id < 0 || id >= int64_t{n_vocab})
+      return error(Code::invalid_argument, "logit_bias: \"%.40s\" is no token id; ids are 0 to %u",
+                   key.c_str(), n_vocab - 1)
+          .at("logit_bias");
+    const double bias = value.is_number() ? value.get<double>() : std::nan("");
+    if (!(std::fabs(bias) <= 1e6))
+      return error(Code::invalid_argument,
+                   "logit_bias: the value of token %lld is no number from -1e6 to 1e6", id)
+          .at("logit_bias");
+    biases.emplace_back(static_cast<Token>(id), static_cast<float>(bias));
+  }
+  return biases;
+}
+
+// -1: the file's general.sampling.temp, else 0.8.
+Result<float> resolve_temperature(float temperature, const LoadedModel& model) {
+  if (temperature != -1.0f) {
+    if (!(temperature >= 0.0f) || std::isinf(temperature))
+      return error(Code::invalid_argument,
+                   "temperature is %g; allowed is -1 (the model's own) or a number from 0 on",
+                   static_cast<double>(temperature))
+          .at("temperature");
+    return temperature;
+  }
+  if (model.source) {
+    LLMRT_ASSIGN(const auto own, model.source->metadata().get_float("general.sampling.temp"));
+    if (own && *own >= 0 && *own < 1e6) return static_cast<float>(*own);
+  }
+  return 0.8f;
+}
+
+Status read_stops(const llmrt_strlist* list, std::vector<std::string>& stop) {
+  if (!list) return Status();
+  LLMRT_ASSIGN(const auto object, get(list));
+  const std::lock_guard lock(object->mutex);
+  if (object->strings.size() > kMaxStops)
+    return error(Code::invalid_argument, "stop holds %zu strings; at most %d are allowed",
+                 object->strings.size(), kMaxStops)
+        .at("stop");
+  for (const std::string& s : object->strings) {
+    if (s.empty())
+      return error(Code::invalid_argument, "stop holds an empty string; every text contains it")
+          .at("stop");
+    stop.push_back(s);
+  }
+  return Status();
+}
+
+}  // namespace
+
+void defaults(llmrt_runtime_options& o) {
+  o = {};
+  o.struct_size = sizeof o;
+  o.log_level = static_cast<int32_t>(LogLevel::warn);
+}
+
+void defaults(llmrt_model_options& o) {
+  o = {};
+  o.struct_size = sizeof o;
+  o.devices = "auto";
+}
+
+void defaults(llmrt_engine_options& o) {
+  o = {};
+  o.struct_size = sizeof o;
+  o.max_running = 16;
+  o.kv_type = "bf16";
+  o.kv_budget = -1;
+  o.prefix_cache = 1;
+  o.block_tokens = 32;
+  o.queue_limit = 1024;
+}
+
+void defaults(llmrt_gen_options& o) {
+  const SamplingParams p;
+  o = {};
+  o.struct_size = sizeof o;
+  o.max_tokens = -1;
+  o.n = 1;
+  o.seed = -1;
+  o.temperature = -1.0f;
+  o.top_p = p.top_p;
+  o.min_p = p.min_p;
+  o.typical_p = p.typical_p;
+  o.top_k = p.top_k;
+  o.penalty_last_n = p.penalty_last_n;
+  o.repeat_penalty = p.repeat_penalty;
+  o.frequency_penalty = p.frequency_penalty;
+  o.presence_penalty = p.presence_penalty;
+  o.xtc_probability = p.xtc_probability;
+  o.xtc_threshold = p.xtc_threshold;
+  o.dry_multiplier = p.dry_multiplier;
+  o.dry_base = p.dry_base;
+  o.dry_allowed_length = p.dry_allowed_length;
+}
+
+void defaults(llmrt_session_options& o) {
+  o = {};
+  o.struct_size = sizeof o;
+}
+
+Status check_struct_size(const char* name, uint32_t size, uint32_t least) {
+  if (size < least || size > kMaxStructSize)
+    return error(Code::invalid_argument,
+                 "%s.struct_size is %u; allowed is %u to %u (set by %s_init or sizeof)", name, size,
+                 least, kMaxStructSize, name)
+        .at("struct_size");
+  return Status();
+}
+
+Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t offset) {
+  for (size_t i = 0; i < n; ++i)
+    if (tail[i] != 0)
+      return error(Code::unsupported,
+                   "%s sets a field at byte %zu that this library (%s) does not know", name,
+                   offset + i, llmrt_version_string());
+  return Status();
+}
+
+Status check_range(const char* name, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return Status();
+  return error(Code::invalid_argument, "%s is %lld; allowed is %lld to %lld", name,
+               static_cast<long long>(value), static_cast<long long>(least),
+               static_cast<long long>(most))
+      .at(name);
+}
+
+Status check(const llmrt_runtime_options& o) {
+  LLMRT_TRY(check_range("log_level", o.log_level, 0, 4));
+  LLMRT_TRY(check_range("log_queue", o.log_queue, 0, 1 << 20));
+  LLMRT_TRY(check_range("worker_threads", o.worker_threads, 0, kMaxWorkers));
+  LLMRT_TRY(check_range("thread_priority", o.thread_priority, 0, 19));
+  if ((o.alloc == nullptr) != (o.dealloc == nullptr))
+    return error(Code::invalid_argument, "alloc and dealloc: one is NULL; set both or neither")
+        .at("alloc");
+  return Status();
+}
+
+Result<ModelOptions> to_model_options(const llmrt_model_options& o) {
+  ModelOptions m;
+  LLMRT_ASSIGN(m.devices, copied("devices", o.devices));
+  if (m.devices.empty()) m.devices = "auto";
+  LLMRT_TRY(check_flag("metadata_only", o.metadata_only));
+  LLMRT_TRY(check_range("host_memory_limit", o.host_memory_limit, 0, INT64_MAX));
+  LLMRT_TRY(check_range("timeout_ms", o.timeout_ms, 0, INT32_MAX));
+  m.metadata_only = o.metadata_only != 0;
+  m.host_memory_limit = o.host_memory_limit;
+  LLMRT_ASSIGN(m.chat_template, copied("chat_template", o.chat_template));
+  LLMRT_ASSIGN(m.metadata_overrides, copied("metadata_overrides", o.metadata_overrides));
+  LLMRT_ASSIGN(m.backend_options, copied("backend_options", o.backend_options));
+  return m;
+}
+
+Result<EngineOptions> to_engine_options(const llmrt_engine_options& o) {
+  EngineOptions e;
+  LLMRT_TRY(check_flag("threading", o.threading));
+  LLMRT_TRY(check_range("ctx_tokens", o.ctx_tokens, 0, 1 << 24));
+  LLMRT_TRY(check_range("max_running", o.max_running, 1, 4096));
+  LLMRT_TRY(check_range("max_batch", o.max_batch, 0, 65536));
+  LLMRT_TRY(check_range("prefill_chunk", o.prefill_chunk, 0, 65536));
+  LLMRT_TRY(check_range("kv_budget", o.kv_budget, -1, INT64_MAX));
+  LLMRT_TRY(check_flag("prefix_cache", o.prefix_cache));
+  LLMRT_TRY(check_flag("numerics", o.numerics));
+  if (o.block_tokens != 16 && o.block_tokens != 32 && o.block_tokens != 64)
+    return error(Code::invalid_argument, "block_tokens is %d; allowed is 16, 32 or 64",
+                 o.block_tokens)
+        .at("block_tokens");
+  LLMRT_TRY(check_range("batching", o.batching, 0, 2));
+  LLMRT_TRY(check_range("batch_wait_us", o.batch_wait_us, 0, 10'000'000));
+  LLMRT_TRY(check_range("queue_limit", o.queue_limit, 1, 1 << 20));
+  LLMRT_TRY(check_range("overflow", o.overflow, 0, 2));
+  e.host_stepped = o.threading == 1;
+  e.ctx_tokens = static_cast<uint32_t>(o.ctx_tokens);
+  e.max_running = static_cast<uint32_t>(o.max_running);
+  e.max_batch = static_cast<uint32_t>(o.max_batch);
+  e.prefill_chunk = static_cast<uint32_t>(o.prefill_chunk);
+  LLMRT_ASSIGN(const std::string_view kv_type, optional_text("kv_type", o.kv_type));
+  if (!kv_type.empty()) {
+    LLMRT_ASSIGN(e.kv, parse_kv_type(kv_type));
+  }
+  e.kv_budget = o.kv_budget;
+  e.prefix_cache = o.prefix_cache != 0;
+  e.numerics = static_cast<Numerics>(o.numerics);
+  e.block_tokens = static_cast<uint32_t>(o.block_tokens);
+  e.batching = static_cast<Batching>(o.batching);
+  e.batch_wait_us = static_cast<uint32_t>(o.batch_wait_us);
+  e.queue_limit = static_cast<uint32_t>(o.queue_limit);
+  e.overflow = static_cast<Overflow>(o.overflow);
+  LLMRT_ASSIGN(e.cache_namespace, copied("cache_namespace", o.cache_namespace));
+  return e;
+}
+
+PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& model) {
+  PlanRequest r;
+  r.ctx_tokens = engine.ctx_tokens;
+  r.max_running = engine.max_running;
+  if (engine.max_batch) r.max_rows = engine.max_batch;
+  r.block_tokens = engine.block_tokens;
+  r.kv = engine.kv;
+  r.kv_budget = engine.kv_budget;
+  r.memory_limit = model.host_memory_limit;
+  return r;
+}
+
+Result<GenParams> to_gen_params(const llmrt_gen_options& o, const LoadedModel& model) {
+  GenParams g;
+  LLMRT_TRY(check_range("max_tokens", o.max_tokens, -1, INT32_MAX));
+  LLMRT_TRY(check_range("n", o.n, 1, 4096));
+  LLMRT_TRY(check_range("timeout_ms", o.timeout_ms, 0, INT32_MAX));
+  LLMRT_TRY(check_range("stall_timeout_ms", o.stall_timeout_ms, 0, INT32_MAX));
+  LLMRT_TRY(check_range("logprobs", o.logprobs, 0, kMaxLogprobs));
+  LLMRT_TRY(check_flag("ignore_eos", o.ignore_eos));
+  LLMRT_TRY(check_range("delivery", o.delivery, 0, 2));
+  LLMRT_TRY(check_range("text_flags", o.text_flags, 0, 3));
+  if (o.delivery == 2 && !o.on_event)
+    return error(Code::invalid_argument, "delivery is 2 (callback) but on_event is NULL")
+        .at("on_event");
+  if (o.delivery != 2 && o.on_event)
+    return error(Code::invalid_argument, "on_event is set but delivery is %d; allowed is 2",
+                 o.delivery)
+        .at("delivery");
+  const uint32_t n_vocab = model.def.program.n_vocab;
+  SamplingParams& s = g.sampling;
+  LLMRT_ASSIGN(s.temperature, resolve_temperature(o.temperature, model));
+  s.top_k = o.top_k;
+  s.top_p = o.top_p;
+  s.min_p = o.min_p;
+  s.typical_p = o.typical_p;
+  s.penalty_last_n = o.penalty_last_n;
+  s.repeat_penalty = o.repeat_penalty;
+  s.frequency_penalty = o.frequency_penalty;
+  s.presence_penalty = o.presence_penalty;
+  s.xtc_probability = o.xtc_probability;
+  s.xtc_threshold = o.xtc_threshold;
+  s.dry_multiplier = o.dry_multiplier;
+  s.dry_base = o.dry_base;
+  s.dry_allowed_length = o.dry_allowed_length;
+  LLMRT_ASSIGN(const std::string_view chain, optional_text("sampler_chain", o.sampler_chain));
+  if (o.sampler_chain) s.chain = chain;
+  LLMRT_ASSIGN(s.logit_bias, parse_logit_bias(o.logit_bias, n_vocab));
+  s.logprobs = o.logprobs;
+  LLMRT_TRY(validate(s, n_vocab));
+
+  g.max_tokens = o.max_tokens;
+  g.n = o.n;
+  g.priority = o.priority;
+  g.seed = o.seed;
+  g.timeout_ms = o.timeout_ms;
+  g.stall_timeout_ms = o.stall_timeout_ms;
+  LLMRT_TRY(read_stops(o.stop, g.stop));
+  g.ignore_eos = o.ignore_eos != 0;
+  g.delivery = static_cast<Delivery>(o.delivery);
+  g.tag = o.tag;
+  return g;
+}
+
+Result<SessionOptions> to_session_options(const llmrt_session_options& o) {
+  SessionOptions s;
+  LLMRT_ASSIGN(s.system, copied("system", o.system));
+  s.has_system = o.system != nullptr;
+  LLMRT_ASSIGN(s.tools_json, copied("tools_json", o.tools_json));
+  LLMRT_ASSIGN(s.kwargs_json, copied("template_kwargs", o.template_kwargs));
+  return s;
+}
+
+llmrt_error_info to_error_info(const Status& status) {
+  llmrt_error_info info = {};
+  info.status = static_cast<llmrt_status>(status.code());
+  info.message = info.where = "";
+  if (status.failed()) info.message = name_of(status.code());
+  if (const ErrorDetail* d = status.detail()) {
+    info.message = d->message.c_str();
+    info.where = d->where.c_str();
+    info.sys_code = d->sys_code;
+    info.line = d->line;
+    info.column = d->column;
+  }
+  return info;
+}
+
+}  // namespace llmrt::api

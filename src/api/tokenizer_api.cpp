@@ -1,0 +1,158 @@
+// Tokenizer and chat templates.
+#include "api/guard.h"
+#include "api/objects.h"
+#include "api/options.h"
+#include "api/text.h"
+#include "chat/messages.h"
+#include "tokenizer/stream_decoder.h"
+
+namespace llmrt::api {
+namespace {
+
+Result<const Tokenizer*> tokenizer_of(const ModelObject& m) {
+  if (m.model->tokenizer) return m.model->tokenizer.get();
+  return error(Code::unsupported, "the model's file has no tokenizer").at("tokenizer.ggml.model");
+}
+
+Status check_token(const Tokenizer& tokenizer, int32_t token) {
+  if (token >= 0 && static_cast<uint32_t>(token) < tokenizer.n_vocab()) return Status();
+  return error(Code::invalid_argument, "token %d is outside the vocabulary; allowed is 0 to %u",
+               token, tokenizer.n_vocab() - 1)
+      .at("token");
+}
+
+Result<ChatInput> read_chat(const char* messages, const char* tools, const char* kwargs,
+                            int32_t add_generation_prompt) {
+  ChatInput input;
+  LLMRT_ASSIGN(input.messages_json, text_argument("messages_json", messages));
+  LLMRT_ASSIGN(input.tools_json, optional_text("tools_json", tools));
+  LLMRT_ASSIGN(input.kwargs_json, optional_text("kwargs_json", kwargs));
+  input.add_generation_prompt = add_generation_prompt != 0;
+  return input;
+}
+
+}  // namespace
+}  // namespace llmrt::api
+
+using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
+using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+
+extern "C" {
+
+llmrt_status llmrt_tokenize(const llmrt_model* model, const char* utf8, size_t len, uint32_t flags,
+                            int32_t* out, int32_t cap, int32_t* n) {
+  return LLMRT_ENTRY {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_TRY(need("n", n));
+    *n = 0;
+    LLMRT_TRY(check_range("flags", flags, 0, 3));
+    LLMRT_ASSIGN(const std::string_view text, text_argument("utf8", utf8, len));
+    LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
+    LLMRT_ASSIGN(const std::vector<Token> ids,
+                 tokenizer->encode(text, (flags & 1u) != 0, (flags & 2u) != 0));
+    return give_array("out", ids, out, cap, n);
+  };
+}
+
+llmrt_status llmrt_detokenize(const llmrt_model* model, const int32_t* tokens, size_t n,
+                              uint32_t flags, char** out_utf8) {
+  return LLMRT_ENTRY {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_TRY(need("out_utf8", out_utf8));
+    *out_utf8 = nullptr;
+    if (n > 0) LLMRT_TRY(need("tokens", tokens));
+    LLMRT_TRY(check_range("flags", flags, 0, 1));
+    LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
+    std::string text;
+    StreamDecoder decoder(*tokenizer, (flags & 1u) != 0);
+    for (size_t i = 0; i < n; ++i) {
+      LLMRT_TRY(check_token(*tokenizer, tokens[i]));
+      decoder.push(tokens[i], text);
+    }
+    decoder.finish(text);
+    return give_text(text, out_utf8);
+  };
+}
+
+llmrt_status llmrt_token_bytes(const llmrt_model* model, int32_t token, uint8_t* out, int32_t cap,
+                               int32_t* n) {
+  return LLMRT_ENTRY {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
+    LLMRT_TRY(check_token(*tokenizer, token));
+    const std::string_view bytes = tokenizer->token_bytes(token);
+    return give_array("out",
+                      std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), out,
+                      cap, n);
+  };
+}
+
+int32_t llmrt_token_special(const llmrt_model* model, int32_t which) {
+  return LLMRT_ENTRY_COUNT {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
+    LLMRT_TRY(check_range("which", which, 0, 6));
+    const SpecialTokens& s = tokenizer->special();
+    const Token ids[] = {s.bos, s.eos, s.eot, s.pad, s.fim_prefix, s.fim_suffix, s.fim_middle};
+    return ids[which];
+  };
+}
+
+uint32_t llmrt_token_attr(const llmrt_model* model, int32_t token) {
+  return LLMRT_ENTRY_VALUE(uint32_t, 0) {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
+    LLMRT_TRY(check_token(*tokenizer, token));
+    return tokenizer->token_attr(token);
+  };
+}
+
+llmrt_status llmrt_chat_render(const llmrt_model* model, const char* messages_json,
+                               const char* tools_json, const char* kwargs_json,
+                               int32_t add_generation_prompt, char** out_prompt) {
+  return LLMRT_ENTRY {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_TRY(need("out_prompt", out_prompt));
+    *out_prompt = nullptr;
+    LLMRT_ASSIGN(const ChatInput input,
+                 read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
+    LLMRT_TRY(check_chat(*m->model));
+    LLMRT_ASSIGN(const RenderedText rendered,
+                 render_chat(*m->model->chat_template, m->model->tokenizer.get(), input));
+    return give_text(rendered.text, out_prompt);
+  };
+}
+
+llmrt_status llmrt_template_render(const char* template_text, const char* messages_json,
+                                   const char* tools_json, const char* kwargs_json,
+                                   int32_t add_generation_prompt, char** out_prompt) {
+  return LLMRT_ENTRY {
+    LLMRT_TRY(need("out_prompt", out_prompt));
+    *out_prompt = nullptr;
+    LLMRT_ASSIGN(const std::string_view source, text_argument("template_text", template_text));
+    LLMRT_ASSIGN(const ChatInput input,
+                 read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
+    LLMRT_ASSIGN(const auto parsed, ChatTemplate::parse(source));
+    LLMRT_ASSIGN(const RenderedText rendered, render_chat(*parsed, nullptr, input));
+    return give_text(rendered.text, out_prompt);
+  };
+}
+
+llmrt_status llmrt_chat_count(const llmrt_model* model, const char* messages_json,
+                              const char* tools_json, const char* kwargs_json,
+                              int32_t add_generation_prompt, int32_t* n) {
+  return LLMRT_ENTRY {
+    LLMRT_ASSIGN(const auto m, get(model));
+    LLMRT_TRY(need("n", n));
+    *n = 0;
+    LLMRT_ASSIGN(const ChatInput input,
+                 read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
+    LLMRT_TRY(check_chat(*m->model));
+    LLMRT_ASSIGN(const std::vector<Token> ids,
+                 encode_chat(*m->model->chat_template, *m->model->tokenizer, input));
+    *n = static_cast<int32_t>(ids.size());
+    return Status();
+  };
+}
+
+}  // extern "C"

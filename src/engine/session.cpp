@@ -1,0 +1,245 @@
+#include "engine/session.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "chat/messages.h"
+
+namespace llmrt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr int kMaxDepth = 64;  // of a message; dump() and templates recurse
+
+Result<Json> parse_message(std::string_view text) {
+  bool too_deep = false;
+  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth <= kMaxDepth) return true;
+    too_deep = true;
+    return false;
+  };
+  Json json = Json::parse(text, bounded, false);
+  if (too_deep)
+    return error(Code::invalid_argument, "message_json is nested deeper than %d levels", kMaxDepth)
+        .at("message_json");
+  if (!json.is_object())
+    return error(Code::invalid_argument, "message_json is no JSON object").at("message_json");
+  const auto role = json.find("role");
+  if (role == json.end() || !role->is_string())
+    return error(Code::invalid_argument, "message_json has no string member \"role\"")
+        .at("message_json");
+  return json;
+}
+
+std::string to_text(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool has_role(const Json& message, std::string_view role) {
+  return message.at("role").get_ref<const std::string&>() == role;
+}
+
+}  // namespace
+
+struct Session::State {
+  std::vector<Json> messages;
+  std::shared_ptr<SessionTurn> turn;  // in flight, or not yet settled
+};
+
+Status check_chat(const LoadedModel& model) {
+  if (!model.tokenizer)
+    return error(Code::unsupported, "the model has no tokenizer").at("tokenizer.ggml.model");
+  if (model.chat_template) return Status();
+  if (!model.chat_template_error.ok()) return model.chat_template_error;
+  return error(Code::template_error,
+               "the model has no chat template; give one with the option chat_template (text, or "
+               "chatml, llama3, mistral, gemma, phi3)")
+      .at("chat_template");
+}
+
+Session::Session(const Engine& engine, SessionOptions options)
+    : engine_(engine), options_(std::move(options)), state_(std::make_unique<State>()) {}
+Session::~Session() = default;
+
+Result<std::unique_ptr<Session>> Session::create(const Engine& engine, SessionOptions options) {
+  LLMRT_TRY(check_chat(engine.model()));
+  const bool has_system = options.has_system;
+  std::unique_ptr<Session> session(new Session(engine, std::move(options)));
+  if (has_system)
+    session->state_->messages.push_back(
+        {{"role", "system"}, {"content", session->options_.system}});
+  return session;
+}
+
+Status Session::settle() const {
+  const std::shared_ptr<SessionTurn> turn = state_->turn;
+  if (!turn) return Status();
+  const Status result = turn->request->wait(0);
+  if (result.code() == Code::pending)
+    return error(Code::busy, "the session's answer is under way; wait for it or cancel it");
+  const bool kept =
+      result.code() == Code::cancelled && turn->keep_partial.load(std::memory_order_relaxed);
+  if (turn->joins && (result.ok() || kept)) {
+    Json message = {{"role", "assistant"}, {"content", turn->request->text(0)}};
+    state_->messages.push_back(std::move(message));
+  }
+  state_->turn = nullptr;
+  return Status();
+}
+
+Status Session::add(std::string_view role, std::string_view content) {
+  if (role.empty())
+    return error(Code::invalid_argument,
+                 "role is empty; system, user, assistant and tool are usual")
+        .at("role");
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  state_->messages.push_back({{"role", role}, {"content", content}});
+  return Status();
+}
+
+Status Session::add_json(std::string_view message_json) {
+  LLMRT_ASSIGN(Json message, parse_message(message_json));
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  state_->messages.push_back(std::move(message));
+  return Status();
+}
+
+// The history without its oldest `skip` turns after the system message, as ids.
+Result<std::vector<Token>> Session::encode(size_t skip, std::string_view tools_json,
+                                           std::string_view kwargs_json,
+                                           bool add_generation_prompt) const {
+  Json array = Json::array();
+  size_t i = 0;
+  for (const Json& message : state_->messages)
+    if (i++ >= skip || has_role(message, "system")) array.push_back(message);
+  const std::string messages = to_text(array);
+  ChatInput input;
+  input.messages_json = messages;
+  input.tools_json = tools_json.empty() ? std::string_view(options_.tools_json) : tools_json;
+  input.kwargs_json = kwargs_json.empty() ? std::string_view(options_.kwargs_json) : kwargs_json;
+  input.add_generation_prompt = add_generation_prompt;
+  const LoadedModel& model = engine_.model();
+  return encode_chat(*model.chat_template, *model.tokenizer, input);
+}
+
+// First message of the second-oldest turn from `skip` on; the history's size if there is none: a turn begins with the user.
+size_t Session::next_droppable_turn(size_t skip) const {
+  const auto& messages = state_->messages;
+  size_t i = skip;
+  while (i < messages.size() && !has_role(messages[i], "user")) ++i;
+  for (++i; i < messages.size(); ++i)
+    if (has_role(messages[i], "user")) return i;
+  return messages.size();
+}
+
+// overflow 2: oldest turns are left out of the prompt (not out of the history) until the answer has room.
+Result<std::vector<Token>> Session::prompt(std::string_view tools_json,
+                                           std::string_view kwargs_json, int32_t max_tokens) const {
+  size_t skip = 0;
+  const EngineOptions& options = engine_.options();
+  const uint32_t quarter = options.ctx_tokens / 4;
+  const uint32_t room =
+      max_tokens < 0 ? quarter : std::min(static_cast<uint32_t>(max_tokens), quarter);
+  while (true) {
+    LLMRT_ASSIGN(std::vector<Token> ids, encode(skip, tools_json, kwargs_json, true));
+    if (options.overflow != Overflow::drop_oldest || ids.size() + room <= options.ctx_tokens)
+      return ids;
+    const size_t next = next_droppable_turn(skip);
+    if (next == state_->messages.size()) return ids;
+    skip = next;
+  }
+}
+
+Result<std::shared_ptr<SessionTurn>> Session::begin(std::string_view tools_json,
+                                                    std::string_view kwargs_json,
+                                                    int32_t max_tokens, bool joins, Start start) {
+  if (state_->messages.empty())
+    return error(Code::invalid_argument, "the session has no message to answer; add one first");
+  LLMRT_ASSIGN(std::vector<Token> ids, prompt(tools_json, kwargs_json, max_tokens));
+  auto turn = std::make_shared<SessionTurn>();
+  turn->joins = joins;
+  LLMRT_ASSIGN(turn->request, start(turn, std::move(ids)));
+  state_->turn = turn;
+  return turn;
+}
+
+Result<std::shared_ptr<SessionTurn>> Session::submit(std::string_view tools_json,
+                                                     std::string_view kwargs_json,
+                                                     int32_t max_tokens, Start start) {
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  return begin(tools_json, kwargs_json, max_tokens, true, start);
+}
+
+Result<std::shared_ptr<SessionTurn>> Session::ask(std::string_view content,
+                                                  std::string_view tools_json,
+                                                  std::string_view kwargs_json, int32_t max_tokens,
+                                                  Start start) {
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  // The message goes again unless a turn is under way: begin() may fail, or throw for want of memory.
+  struct Rollback {
+    State& state;
+    ~Rollback() {
+      if (!state.turn) state.messages.pop_back();
+    }
+  };
+  state_->messages.push_back({{"role", "user"}, {"content", content}});
+  const Rollback rollback{*state_};
+  return begin(tools_json, kwargs_json, max_tokens, true, start);
+}
+
+void Session::undo_ask(const SessionTurn& turn) {
+  const std::lock_guard lock(mutex_);
+  if (state_->turn.get() != &turn) return;  // settled by another thread: the history went on
+  state_->turn = nullptr;
+  state_->messages.pop_back();
+}
+
+Result<std::shared_ptr<SessionTurn>> Session::prefill(Start start) {
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  return begin({}, {}, 0, false, start);
+}
+
+Result<std::unique_ptr<Session>> Session::fork() const {
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  std::unique_ptr<Session> copy(new Session(engine_, options_));
+  copy->state_->messages = state_->messages;
+  return copy;
+}
+
+Status Session::rewind(int32_t keep_messages) {
+  const std::lock_guard lock(mutex_);
+  LLMRT_TRY(settle());
+  const size_t n = state_->messages.size();
+  if (keep_messages < 0 || static_cast<size_t>(keep_messages) > n)
+    return error(Code::invalid_argument, "keep_messages is %d; the session has %zu messages",
+                 keep_messages, n)
+        .at("keep_messages");
+  state_->messages.resize(static_cast<size_t>(keep_messages));
+  return Status();
+}
+
+Result<uint32_t> Session::token_count() const {
+  const std::lock_guard lock(mutex_);
+  const Status settled = settle();  // an answer under way does not count yet
+  if (settled.failed() && settled.code() != Code::busy) return Status(settled);
+  if (state_->messages.empty()) return 0u;
+  LLMRT_ASSIGN(const std::vector<Token> ids, encode(0, {}, {}, true));
+  return static_cast<uint32_t>(ids.size());
+}
+
+Result<std::string> Session::history() const {
+  const std::lock_guard lock(mutex_);
+  const Status settled = settle();
+  if (settled.failed() && settled.code() != Code::busy) return Status(settled);
+  Json array = Json::array();
+  for (const Json& message : state_->messages) array.push_back(message);
+  return to_text(array);
+}
+
+}  // namespace llmrt

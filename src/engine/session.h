@@ -1,0 +1,87 @@
+// Session: a chat's history and the answers that join it. The KV of what two turns share is found by the prefix cache; a session
+// itself owns text only.
+//
+//   history: system? m1 m2 ... mk  --submit-->  one turn in flight  --settle-->  history + answer
+//
+// At most one turn is in flight; until it is settled every change answers busy. A turn settles lazily, at the next call after its
+// request ended: stop or length joins the history; cancelled joins it only if the cancel said keep_partial; anything else leaves
+// the history as it was. Any thread.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/engine.h"
+
+namespace llmrt {
+
+struct SessionOptions {
+  std::string system;
+  bool has_system = false;
+  std::string tools_json;   // array, or empty
+  std::string kwargs_json;  // object, or empty
+};
+
+// An answer in flight. Shared with the request's handle, which learns how it was cancelled.
+struct SessionTurn {
+  RequestPtr request;
+  bool joins = true;  // false: prefill
+  std::atomic<bool> keep_partial{false};
+};
+
+class Session {
+ public:
+  // Makes the request of a turn; the caller decides how (the C API makes a handle first).
+  using Start = FunctionRef<Result<RequestPtr>(const std::shared_ptr<SessionTurn>& turn,
+                                               std::vector<Token> prompt)>;
+
+  // engine outlives the session. template_error if the model has no chat template.
+  static Result<std::unique_ptr<Session>> create(const Engine& engine, SessionOptions options);
+  ~Session();
+
+  Status add(std::string_view role, std::string_view content);
+  Status add_json(std::string_view message_json);  // an object with at least "role"
+  // tools_json, kwargs_json: empty: the session's own.
+  Result<std::shared_ptr<SessionTurn>> submit(std::string_view tools_json,
+                                              std::string_view kwargs_json, int32_t max_tokens,
+                                              Start start);
+  // Adds a user message and submits; if that fails the message is taken back. After an answer that did not join, undo_ask() does it.
+  Result<std::shared_ptr<SessionTurn>> ask(std::string_view content, std::string_view tools_json,
+                                           std::string_view kwargs_json, int32_t max_tokens,
+                                           Start start);
+  void undo_ask(const SessionTurn& turn);
+  Result<std::shared_ptr<SessionTurn>> prefill(Start start);
+  Result<std::unique_ptr<Session>> fork() const;
+  Status rewind(int32_t keep_messages);
+  Result<uint32_t> token_count() const;
+  Result<std::string> history() const;
+
+ private:
+  struct State;  // messages as JSON values: session.cpp
+  Session(const Engine& engine, SessionOptions options);
+  Status settle() const;  // busy while a turn is in flight
+  Result<std::vector<Token>> encode(size_t skip, std::string_view tools_json,
+                                    std::string_view kwargs_json, bool add_generation_prompt) const;
+  Result<std::vector<Token>> prompt(std::string_view tools_json, std::string_view kwargs_json,
+                                    int32_t max_tokens) const;
+  size_t next_droppable_turn(size_t skip) const;
+  Result<std::shared_ptr<SessionTurn>> begin(std::string_view tools_json,
+                                             std::string_view kwargs_json, int32_t max_tokens,
+                                             bool joins, Start start);
+
+  const Engine& engine_;
+  SessionOptions options_;
+  mutable std::mutex mutex_;
+  std::unique_ptr<State> state_;
+};
+
+// Why a model cannot chat: it has no template, or one that did not parse.
+Status check_chat(const LoadedModel& model);
+
+}  // namespace llmrt
