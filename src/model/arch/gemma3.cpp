@@ -1,0 +1,58 @@
+// Gemma 3 (text): norms before and after each block, q/k norm, GELU, five sliding-window layers to one full layer with a rotary base
+// each, embeddings scaled by sqrt(n_embd). GGUF stores the norm weights with their 1 already added.
+#include <cmath>
+
+#include "model/blocks.h"
+#include "model/hparams.h"
+
+namespace llmrt {
+namespace {
+
+// Every period-th layer is full, the others see a window.
+std::vector<uint32_t> layer_windows(const Hparams& h, uint32_t period) {
+  std::vector<uint32_t> windows(h.n_layer, h.window);
+  for (uint32_t i = period - 1; i < h.n_layer; i += period) windows[i] = 0;
+  return windows;
+}
+
+}  // namespace
+
+Status build_gemma3(ModelBuilder& m) {
+  Hparams& h = m.hparams();
+  m.read_hparams();
+  const KeyReader& keys = m.keys();
+  h.window = keys.count_or("attention.sliding_window", 0, 0, kMaxContext);
+  const uint32_t period = keys.count_or("attention.sliding_window_pattern", 6, 1, kMaxLayers);
+  const double local_base = keys.number_or("rope.freq_base_swa", 10000, 1.001, 1e12);
+  const auto attn_softcap = static_cast<float>(keys.number_or("attn_logit_softcapping", 0, 0, 1e6));
+  const auto final_softcap =
+      static_cast<float>(keys.number_or("final_logit_softcapping", 0, 0, 1e6));
+  const RopeScaling scaling = read_rope_scaling(keys, h.n_ctx_train);
+  if (!m.ok()) return m.status();
+
+  const std::vector<uint32_t> windows = layer_windows(h, period);
+  m.deal_kv(windows);
+  AttentionSpec full{.rope_table = m.rope_table(RopePairs::halves, h.rope_base, scaling),
+                     .scale = default_attention_scale(h),
+                     .softcap = attn_softcap,
+                     .qk_norm = true};
+  // No key says query_pre_attn_scalar; the 27B model (62 layers) is the one whose scalar is not d_k.
+  if (h.n_layer == 62)
+    full.scale = 1.0f / std::sqrt(static_cast<float>(h.n_embd) / static_cast<float>(h.n_head));
+  AttentionSpec local = full;
+  local.rope_table = m.rope_table(RopePairs::halves, local_base, RopeScaling());
+
+  Builder& b = m.graph();
+  ValueId x = b.scale(token_embedding(m), std::sqrt(static_cast<float>(h.n_embd)));
+  for (uint32_t i = 0; i < h.n_layer; ++i) {
+    m.begin_layer(i);
+    const AttentionSpec& attention = windows[i] || h.window == 0 ? local : full;
+    ValueId y = attention_block(m, layer_norm(m, x, "attn_norm.weight"), attention);
+    x = b.add(x, layer_norm(m, y, "post_attention_norm.weight"));
+    y = gated_mlp(m, layer_norm(m, x, "ffn_norm.weight"), Activation::gelu_tanh);
+    x = b.add(x, layer_norm(m, y, "post_ffw_norm.weight"));
+  }
+  return output_head(m, x, final_softcap);
+}
+
+}  // namespace llmrt
