@@ -1,0 +1,83 @@
+#include "backends/cpu/cpu_features.h"
+
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+namespace llmrt::cpu {
+
+#if defined(__x86_64__)
+namespace {
+
+struct Leaf {
+  uint32_t a = 0, b = 0, c = 0, d = 0;
+};
+Leaf cpuid(uint32_t leaf, uint32_t subleaf = 0) {
+  Leaf r;
+  if (__get_cpuid_count(leaf, subleaf, &r.a, &r.b, &r.c, &r.d) == 0) return {};
+  return r;
+}
+bool bit(uint32_t word, int i) { return ((word >> i) & 1u) != 0; }
+
+uint64_t enabled_state() {
+  uint32_t low = 0, high = 0;
+  __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (uint64_t{high} << 32) | low;
+}
+
+std::string brand() {
+  char text[49] = {};
+  if (cpuid(0x80000000u).a < 0x80000004u) return "x86-64 processor";
+  for (uint32_t i = 0; i < 3; ++i) {
+    const Leaf l = cpuid(0x80000002u + i);
+    std::memcpy(text + 16 * i, &l, 16);
+  }
+  std::string name = text;
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  name.erase(0, name.find_first_not_of(' ') == std::string::npos ? 0 : name.find_first_not_of(' '));
+  return name;
+}
+
+}  // namespace
+
+CpuFeatures detect_cpu_features() {
+  CpuFeatures f;
+  f.processor = brand();
+  const Leaf one = cpuid(1);
+  constexpr int kFma = 12, kOsxsave = 27, kAvx = 28, kF16c = 29;
+  if (!bit(one.c, kOsxsave) || !bit(one.c, kAvx)) return f;
+  const uint64_t state = enabled_state();
+  constexpr uint64_t kYmm = 0x6, kZmm = 0xe6;  // SSE, AVX | opmask, upper ZMM parts
+  if ((state & kYmm) != kYmm) return f;
+  const Leaf seven = cpuid(7);
+  f.avx2 = bit(one.c, kFma) && bit(one.c, kF16c) && bit(seven.b, 5);
+  const bool avx512 = bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31);
+  f.avx512_vnni = f.avx2 && avx512 && bit(seven.c, 11) && (state & kZmm) == kZmm;
+  return f;
+}
+
+#elif defined(__aarch64__)
+
+CpuFeatures detect_cpu_features() {
+  CpuFeatures f;
+  constexpr unsigned long kAsimdDotprod = 1ul << 20;
+  f.neon_dotprod = (getauxval(AT_HWCAP) & kAsimdDotprod) != 0;
+  f.processor = "AArch64 processor";
+  return f;
+}
+
+#else
+
+CpuFeatures detect_cpu_features() {
+  CpuFeatures f;
+  f.processor = "processor";
+  return f;
+}
+
+#endif
+
+}  // namespace llmrt::cpu

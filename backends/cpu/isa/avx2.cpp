@@ -1,0 +1,40 @@
+// The AVX2 table: AVX2, FMA, F16C (2013 on). Compiled with exactly those flags; see isa/begin_isa.inl.h.
+#include <immintrin.h>
+
+#include "backends/cpu/isa/begin_isa.inl.h"
+
+namespace llmrt::cpu::avx2 {
+namespace {
+
+#include "backends/cpu/isa/avx2/codes.inl.h"
+#include "backends/cpu/isa/avx2/linear.inl.h"
+#include "backends/cpu/isa/avx2/linear_32.inl.h"
+#include "backends/cpu/isa/avx2/linear_k.inl.h"
+#include "backends/cpu/isa/make_table.inl.h"
+#include "backends/cpu/kernels/attention.inl.h"
+#include "backends/cpu/kernels/linear_codes.inl.h"
+#include "backends/cpu/kernels/linear_f32.inl.h"
+#include "backends/cpu/kernels/quantize.inl.h"
+#include "backends/cpu/kernels/row_ops.inl.h"
+#include "backends/cpu/simd/avx2.h"
+
+constexpr KernelTable make_avx2_table() {
+  KernelTable t = make_table("avx2", "f32");
+  const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
+  set(DType::q4_0, &linear_a8<B32<false, false, 8>>);
+  set(DType::q4_1, &linear_a8<B32<false, true, 0>>);
+  set(DType::q5_0, &linear_a8<B32<true, false, 16>>);
+  set(DType::q5_1, &linear_a8<B32<true, true, 0>>);
+  set(DType::q8_0, &linear_a8<B8>);
+  set(DType::q4_k, &linear_a8<K4<false>>);
+  set(DType::q5_k, &linear_a8<K4<true>>);
+  set(DType::q6_k, &linear_a8<K6>);
+  return t;
+}
+
+}  // namespace
+
+extern const KernelTable kTable;
+constinit const KernelTable kTable = make_avx2_table();
+
+}  // namespace llmrt::cpu::avx2

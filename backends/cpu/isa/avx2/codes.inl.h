@@ -1,0 +1,122 @@
+// AVX2: unsigned codes out of P16 lines. A line of 64 bytes is two registers of [8 rows][4 k], called halves.
+//
+// _mm256_maddubs_epi16 adds two products u8 x s8 in int16 and saturates at 32767. Codes here are at most 63 and activations +-127:
+// 2 * 63 * 127 = 16002. Sums of several stay exact as long as each int16 lane's true value fits, which each user derives.
+
+struct Quads {
+  __m256i w[2][2];  // [4 k of the pair][half]
+};
+
+inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+inline __m256i broadcast4(const int8_t* q) {
+  int32_t v;
+  __builtin_memcpy(&v, q, 4);
+  return _mm256_set1_epi32(v);
+}
+inline __m256i low4(__m256i v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
+inline __m256i high4(__m256i v) { return low4(_mm256_srli_epi16(v, 4)); }
+
+// 4-bit part: one line is 8 k.
+inline Quads four_bits(const uint8_t* line) {
+  const __m256i a = load256(line), b = load256(line + 32);
+  return {{{low4(a), low4(b)}, {high4(a), high4(b)}}};
+}
+
+// Bit `from` of every byte, moved to bit `to`.
+inline __m256i move_bits(__m256i v, int from, int to, int mask) {
+  const __m256i moved =
+      from <= to ? _mm256_slli_epi16(v, to - from) : _mm256_srli_epi16(v, from - to);
+  return _mm256_and_si256(moved, _mm256_set1_epi8(static_cast<char>(mask)));
+}
+
+// 4-bit part with the 1-bit part of the same 32 k; z: which line of the 32.
+inline Quads five_bits(const uint8_t* line, const __m256i plane[2], int z) {
+  Quads c = four_bits(line);
+  for (int h = 0; h < 2; ++h) {
+    c.w[0][h] = _mm256_or_si256(c.w[0][h], move_bits(plane[h], 2 * z, 4, 0x10));
+    c.w[1][h] = _mm256_or_si256(c.w[1][h], move_bits(plane[h], 2 * z + 1, 4, 0x10));
+  }
+  return c;
+}
+
+// 4-bit part with the 2-bit part of the same 16 k; z: which line of the 16.
+inline Quads six_bits(const uint8_t* line, const __m256i plane[2], int z) {
+  Quads c = four_bits(line);
+  for (int h = 0; h < 2; ++h) {
+    c.w[0][h] = _mm256_or_si256(c.w[0][h], move_bits(plane[h], 4 * z, 4, 0x30));
+    c.w[1][h] = _mm256_or_si256(c.w[1][h], move_bits(plane[h], 4 * z + 2, 4, 0x30));
+  }
+  return c;
+}
+
+// Codes already as bytes: two lines of 4 k.
+inline Quads byte_codes(const uint8_t* lines) {
+  return {{{load256(lines), load256(lines + 32)}, {load256(lines + 64), load256(lines + 96)}}};
+}
+inline void store_quads(uint8_t* lines, const Quads& c) {
+  for (int q = 0; q < 2; ++q)
+    for (int h = 0; h < 2; ++h)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(lines + q * 64 + h * 32), c.w[q][h]);
+}
+
+// acc[i][h] += codes . q_i over 8 k, in pairs of k per int16 lane.
+template <int R>
+inline void multiply(const Quads& c, const int8_t* const* q, uint32_t k, __m256i (*acc)[2]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < R; ++i) {
+    const __m256i q0 = broadcast4(q[i] + k), q1 = broadcast4(q[i] + k + 4);
+#pragma GCC unroll 2
+    for (int h = 0; h < 2; ++h) {
+      acc[i][h] = _mm256_add_epi16(acc[i][h], _mm256_maddubs_epi16(c.w[0][h], q0));
+      acc[i][h] = _mm256_add_epi16(acc[i][h], _mm256_maddubs_epi16(c.w[1][h], q1));
+    }
+  }
+}
+
+template <int R>
+inline void clear(__m256i (*acc)[2]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < R; ++i) acc[i][0] = acc[i][1] = _mm256_setzero_si256();
+}
+template <int R>
+inline void clear(__m256 (*acc)[2]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < R; ++i) acc[i][0] = acc[i][1] = _mm256_setzero_ps();
+}
+
+// The stripe's sums of R rows join out.
+template <int R>
+inline void add_stripe(const LinearArgs& a, uint32_t row, const __m256 (*acc)[2]) {
+#pragma GCC unroll 4
+  for (int i = 0; i < R; ++i)
+    for (int h = 0; h < 2; ++h) {
+      float* out = a.out + (row + static_cast<uint32_t>(i)) * 16 + h * 8;
+      _mm256_store_ps(out, _mm256_add_ps(_mm256_load_ps(out), acc[i][h]));
+    }
+}
+
+inline __m256 half_scales(const uint8_t* p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+
+// R input rows from `row` on.
+template <int R>
+struct InputRows {
+  const int8_t* q[R];
+  InputRows(const LinearArgs& a, uint32_t row) {
+    for (int i = 0; i < R; ++i)
+      q[i] = reinterpret_cast<const int8_t*>(a.in + (row + static_cast<uint32_t>(i)) * a.in_stride);
+  }
+  const float* dx(const LinearArgs& a, int i) const {
+    return reinterpret_cast<const float*>(q[i] + a.form->dx_at);
+  }
+  const float* sum_f32(const LinearArgs& a, int i) const {
+    return reinterpret_cast<const float*>(q[i] + a.form->sum_at);
+  }
+  const int16_t* sum_i16(const LinearArgs& a, int i) const {
+    return reinterpret_cast<const int16_t*>(q[i] + a.form->sum_at);
+  }
+  const int16_t* bias(const LinearArgs& a, int i) const {
+    return reinterpret_cast<const int16_t*>(q[i] + a.form->bias_at);
+  }
+};

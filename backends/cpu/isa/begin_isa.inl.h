@@ -1,0 +1,8 @@
+// What every instruction set's translation unit includes before its kernels. No std containers, no external inline functions: the
+// object exports its table and nothing else (tests/cpu/isa_objects_test.py).
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernel_table.h"
+#include "base/math.h"
+#include "quant/panel.h"

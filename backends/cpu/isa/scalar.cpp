@@ -1,0 +1,21 @@
+// The scalar table: any processor. Class a8 and attention give the bits of every other table (fma through libm, exactly rounded);
+// float32 linears multiply, then add, because without hardware an exact fma costs fifty times as much.
+#include "backends/cpu/isa/begin_isa.inl.h"
+
+namespace llmrt::cpu::scalar {
+namespace {
+
+#include "backends/cpu/isa/make_table.inl.h"
+#include "backends/cpu/kernels/attention.inl.h"
+#include "backends/cpu/kernels/linear_codes.inl.h"
+#include "backends/cpu/kernels/linear_f32.inl.h"
+#include "backends/cpu/kernels/quantize.inl.h"
+#include "backends/cpu/kernels/row_ops.inl.h"
+#include "backends/cpu/simd/scalar.h"
+
+}  // namespace
+
+extern const KernelTable kTable;
+constinit const KernelTable kTable = make_table("scalar", "f32-mul-add");
+
+}  // namespace llmrt::cpu::scalar

@@ -1,0 +1,65 @@
+#include "backends/cpu/kernel_table.h"
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+
+#include "backends/cpu/cpu_features.h"
+
+namespace llmrt::cpu {
+
+// One object per instruction set defines its table (isa/<isa>.cpp).
+namespace scalar {
+extern const KernelTable kTable;
+}
+namespace avx2 {
+extern const KernelTable kTable;
+}
+namespace avx512_vnni {
+extern const KernelTable kTable;
+}
+namespace neon {
+extern const KernelTable kTable;
+}
+
+namespace {
+
+struct Tables {
+  std::array<const KernelTable*, 4> list{};
+  size_t n = 0;
+};
+
+Tables detect_tables() {
+  const CpuFeatures f = detect_cpu_features();
+  Tables t;
+#if defined(__x86_64__)
+  // AVX512
+  if (f.avx2 && false) t.list[t.n++] = &avx512_vnni::kTable;
+  if (f.avx2) t.list[t.n++] = &avx2::kTable;
+#elif defined(__aarch64__)
+  if (f.neon_dotprod) t.list[t.n++] = &neon::kTable;
+#endif
+  t.list[t.n++] = &scalar::kTable;
+  return t;
+}
+
+}  // namespace
+
+std::span<const KernelTable* const> available_kernel_tables() {
+  static const Tables tables = detect_tables();
+  return {tables.list.data(), tables.n};
+}
+
+const KernelTable* find_kernel_table(const char* name) {
+  for (const KernelTable* t : available_kernel_tables())
+    if (std::strcmp(t->name, name) == 0) return t;
+  return nullptr;
+}
+
+const KernelTable& default_kernel_table() {
+  if (const char* name = std::getenv("LLMRT_CPU_ISA"))
+    if (const KernelTable* t = find_kernel_table(name)) return *t;
+  return *available_kernel_tables().front();
+}
+
+}  // namespace llmrt::cpu

@@ -1,0 +1,107 @@
+// KernelTable: all compute of the CPU backend as plain functions, one table per instruction set. Chosen once per backend by CPUID
+// (cpu_features.h) or LLMRT_CPU_ISA. Every table gives the same bits (rules.md 1), but for float32 linears of a table without FMA.
+//
+// The kernels take raw pointers and a parameter struct, allocate nothing and call nothing outside their translation unit except
+// quant/panel.h's exact decoder. The float control word is set by whoever calls (base/thread_pool.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "graph/ops.h"
+#include "quant/activation.h"
+#include "quant/dtype.h"
+#include "quant/row_codec.h"
+
+namespace llmrt::cpu {
+
+// One panel of 16 outputs times n_rows inputs:  out[i][r] = sum_k W[r, k] * in[i, k], in 8 stripes (rules.md 1).
+struct LinearArgs {
+  const uint8_t* panel;  // P16, of the type the function is for
+  uint32_t k;            // the row length of the model
+  const uint8_t* in;     // class a8: rows of ActivationForm; class f32: rows of float [k]
+  size_t in_stride;      // bytes between rows
+  const ActivationForm* form;
+  uint32_t n_rows;   // 1 .. kMaxLinearRows
+  float* out;        // [n_rows][16], 64-byte aligned
+  uint8_t* scratch;  // linear_scratch_bytes(k), 64-byte aligned, one per thread
+};
+using LinearFn = void (*)(const LinearArgs&);
+inline constexpr uint32_t kMaxLinearRows = 128;
+
+// Room for the widest stripe of a panel in any expanded form, and stripe sums.
+inline size_t linear_scratch_bytes(uint32_t k) {
+  const size_t n_super = (k + kSuperblock - 1) / kSuperblock;
+  return (n_super / kStripes + 1) * 20480 + kMaxLinearRows * 64 + 8192;
+}
+
+// Attention of some query rows over one chunk of 256 keys of one KV head (rules.md 1, classes attention f32 and b16).
+// Row i is query token i / group, head i % group of the KV head's group. Its part becomes
+//   | o [d_v_padded] | m | l |   o = sum p V, l = sum p, p = exp(s - m), over its visible keys in the chunk.
+struct AttendArgs {
+  const float* q;         // row of token 0, head 0
+  size_t q_token_stride;  // floats between tokens; heads are d_k apart
+  uint32_t n_tokens, group;
+  uint32_t d_k, d_v;
+  RowCodec k_codec, v_codec;
+  uint32_t block_tokens;
+  const uint8_t* const*
+      blocks;  // this head's bytes of the blocks that cover the chunk, 256 / block_tokens of them (kv_layout.h)
+  size_t v_at;           // from a head's K to its V
+  uint32_t chunk_begin;  // absolute position of the chunk's first key, a multiple of 256
+  uint32_t pos;          // position of token 0; the others follow
+  uint32_t window;       // 0: all
+  float scale, softcap;
+  float* parts;        // row i at parts + i * part_stride
+  size_t part_stride;  // floats
+  uint8_t* scratch;    // attend_scratch_bytes()
+};
+inline constexpr uint32_t kAttendTile = 64;
+inline constexpr uint32_t kAttendChunk = 256;
+inline constexpr uint32_t kMaxAttendRows = 64;
+
+inline uint32_t pad16(uint32_t n) { return (n + 15) / 16 * 16; }
+inline size_t part_floats(uint32_t d_v) { return pad16(d_v) + 16; }
+inline size_t attend_scratch_bytes(uint32_t d_k) {
+  return sizeof(float) * kMaxAttendRows * (pad16(d_k) + kAttendTile + 32);
+}
+
+struct KernelTable {
+  const char* name;       // "avx2": in model info and usage
+  const char* f32_class;  // numerics class of float32 linears: "f32" or "f32-mul-add"
+
+  LinearFn linear[40];  // by DType's number
+
+  void (*quantize)(const float* x, const ActivationForm& form, uint8_t* row);
+  // out[g*w + i] = x[g*w + i] / sqrt(mean of the group's squares + eps) * weight[i]
+  void (*norm)(const float* x, const float* weight, float* out, uint32_t width,
+               uint32_t group_width, float eps);
+  // cosine[j], sine[j] of pos * inv_freq[j], times mscale
+  void (*rope_angles)(int32_t pos, const double* inv_freq, uint32_t n, float mscale, float* cosine,
+                      float* sine);
+  void (*rope)(const float* x, float* out, uint32_t n_head, uint32_t d_head, uint32_t n_pairs,
+               RopePairs pairs, const float* cosine, const float* sine);
+  void (*glu)(const float* gate, const float* up, float* out, uint32_t n, Activation act);
+  void (*add)(const float* a, const float* b, float* out, uint32_t n);
+  void (*scale)(const float* x, float factor, float* out, uint32_t n);
+  void (*softcap)(const float* x, float cap, float* out, uint32_t n);
+
+  void (*attend)(const AttendArgs&);
+  // into <- into joined with part; both as in AttendArgs.
+  void (*merge_parts)(float* into, const float* part, uint32_t d_v);
+  void (*finish_part)(const float* part, float* out, uint32_t d_v);  // out[j] = o[j] / l
+};
+
+// Tables compiled in and runnable on this processor, best first; the scalar one is always last.
+std::span<const KernelTable* const> available_kernel_tables();
+// The best one, or the one LLMRT_CPU_ISA names if it is available.
+const KernelTable& default_kernel_table();
+const KernelTable* find_kernel_table(const char* name);  // nullptr: not available
+
+// Superblocks [edge(i), edge(i+1)) are stripe i.
+inline uint32_t stripe_edge(uint32_t n_super, uint32_t i) {
+  return static_cast<uint32_t>(uint64_t{n_super} * i / kStripes);
+}
+
+}  // namespace llmrt::cpu

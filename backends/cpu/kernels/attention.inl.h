@@ -1,0 +1,278 @@
+// Attention over one chunk of 256 keys (rules.md 1). Included inside an instruction set's namespace after simd/<isa>.h.
+//
+//   for each tile of 64 keys with a visible one:
+//     s = softcap(scale * q.K), masked -inf;  m' = max(m, max s);  a = exp(m - m');  p = exp(s - m')
+//     l = a l + sum p;  o = a o + p V;  m = m'
+//
+// A row of the tile is (query token, head of the group): K and V are read once for all of them. Lanes are keys in q.K (K is stored
+// [d][key]) and columns in p V (V is stored [key][d]), so both products are one loop: broadcast times line, chained over depth.
+//
+// b16 (bf16 K or V): the left side is rounded to bf16; 32 steps of depth are an even and an odd chain of 16 fmas from +0, added, then
+// added to the accumulator, as TDPBF16PS does. f32: one fma per step.
+
+constexpr uint32_t pad_to_16(uint32_t n) { return (n + 15) / 16 * 16; }
+
+constexpr float kMinusInf = -__builtin_inff();
+
+inline float round_bf16(float x) {
+  const uint32_t u = float_bits(x);
+  const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
+  const uint32_t quiet = (u & 0xffff0000u) | 0x400000u;
+  return float_from_bits((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+
+// Where the lines of one product lie: step t of the depth (a pair of steps for bf16) is at base[t / per_base] + (t % per_base) * stride.
+struct Lines {
+  const uint8_t* const* base;
+  uint32_t per_base;
+  size_t stride;
+  const uint8_t* at(uint32_t t, size_t column_bytes) const {
+    return base[t / per_base] + (t % per_base) * stride + column_bytes;
+  }
+};
+
+// acc[r] += left[r][0 .. depth) . lines, by bf16 pairs. left[r] is zero at depth if depth is odd.
+template <int R>
+inline void chain_b16(const float* const* left, uint32_t depth, const Lines& lines,
+                      size_t column_bytes, F* acc) {
+  const uint32_t n_pairs = (depth + 1) / 2;
+  for (uint32_t begin = 0; begin < n_pairs; begin += 16) {
+    const uint32_t end = begin + 16 < n_pairs ? begin + 16 : n_pairs;
+    F even[R], odd[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) even[r] = odd[r] = zero();
+    for (uint32_t t = begin; t < end; ++t) {
+      F e, o;
+      load_bf16_pairs(lines.at(t, column_bytes), e, o);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) {
+        even[r] = fma(e, set1(left[r][2 * t]), even[r]);
+        odd[r] = fma(o, set1(left[r][2 * t + 1]), odd[r]);
+      }
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) acc[r] = add(acc[r], add(even[r], odd[r]));
+  }
+}
+
+template <int R, bool kHalf>
+inline void chain_f32(const float* const* left, uint32_t depth, const Lines& lines,
+                      size_t column_bytes, F* acc) {
+  for (uint32_t t = 0; t < depth; ++t) {
+    const uint8_t* line = lines.at(t, column_bytes);
+    F v;
+    if constexpr (kHalf)
+      v = load_f16(line);
+    else
+      v = load(reinterpret_cast<const float*>(line));
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) acc[r] = fma(v, set1(left[r][t]), acc[r]);
+  }
+}
+
+template <int R>
+inline void chain(RowCodec codec, const float* const* left, uint32_t depth, const Lines& lines,
+                  uint32_t column, F* acc) {
+  switch (codec) {
+    case RowCodec::bf16:
+      chain_b16<R>(left, depth, lines, size_t{column} * 4, acc);
+      return;
+    case RowCodec::f16:
+      chain_f32<R, true>(left, depth, lines, size_t{column} * 2, acc);
+      return;
+    case RowCodec::f32:
+      chain_f32<R, false>(left, depth, lines, size_t{column} * 4, acc);
+      return;
+  }
+}
+
+struct RowState {
+  float m, l, alpha;
+  uint32_t first, end;  // visible keys, absolute
+};
+
+struct AttendScratch {
+  float* q;  // [rows][d_k padded to 16, zero beyond d_k]
+  float* s;  // [rows][64]: scores, then probabilities
+};
+
+// s[r][c] = left[r] . K for 16 keys from column c on.
+template <int R>
+void score_rows(const AttendArgs& a, const AttendScratch& w, uint32_t row, uint32_t q_stride,
+                const Lines& lines, uint32_t column, uint32_t out_column) {
+  const float* left[R];
+  F acc[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) {
+    left[r] = w.q + (row + r) * q_stride;
+    acc[r] = zero();
+  }
+  chain<R>(a.k_codec, left, a.d_k, lines, column, acc);
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) store(w.s + (row + r) * kAttendTile + out_column, acc[r]);
+}
+
+template <int R>
+void value_rows(const AttendArgs& a, const AttendScratch& w, const RowState* state, uint32_t row,
+                uint32_t depth, const Lines& lines) {
+  const float* left[R];
+#pragma GCC unroll 8
+  for (int r = 0; r < R; ++r) left[r] = w.s + (row + r) * kAttendTile;
+  for (uint32_t column = 0; column < a.d_v; column += 16) {
+    F acc[R];
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r)
+      acc[r] = mul(load(a.parts + (row + r) * a.part_stride + column), set1(state[row + r].alpha));
+    chain<R>(a.v_codec, left, depth, lines, column, acc);
+#pragma GCC unroll 8
+    for (int r = 0; r < R; ++r) store(a.parts + (row + r) * a.part_stride + column, acc[r]);
+  }
+}
+
+template <int R>
+void tile_rows(const AttendArgs& a, const AttendScratch& w, const RowState* state, uint32_t row,
+               uint32_t q_stride, const Lines* k_lines, uint32_t n_columns, uint32_t depth,
+               const Lines& v_lines, bool values) {
+  if (values) {
+    value_rows<R>(a, w, state, row, depth, v_lines);
+    return;
+  }
+  for (uint32_t c = 0; c < n_columns; c += 16)
+    score_rows<R>(a, w, row, q_stride, k_lines[c / a.block_tokens], c % a.block_tokens, c);
+}
+
+// All rows in register tiles, the rest one by one.
+inline void all_rows(const AttendArgs& a, const AttendScratch& w, const RowState* state,
+                     uint32_t n_rows, uint32_t q_stride, const Lines* k_lines, uint32_t n_columns,
+                     uint32_t depth, const Lines& v_lines, bool values) {
+  uint32_t row = 0;
+  for (; row + kAttendRowsAtOnce <= n_rows; row += kAttendRowsAtOnce)
+    tile_rows<kAttendRowsAtOnce>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines,
+                                 values);
+  if constexpr (kAttendRowsAtOnce > 4)
+    for (; row + 4 <= n_rows; row += 4)
+      tile_rows<4>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
+  if constexpr (kAttendRowsAtOnce > 2)
+    for (; row + 2 <= n_rows; row += 2)
+      tile_rows<2>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
+  for (; row < n_rows; ++row)
+    tile_rows<1>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
+}
+
+// Scores of one row to probabilities; m, l and alpha move. `tile` is the position of the tile's first key.
+inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t tile) {
+  if (st.first >= tile + kAttendTile ||
+      st.end <= tile) {  // no visible key: the row does not see this tile
+    for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = 0.0f;
+    st.alpha = 1.0f;
+    return;
+  }
+  for (uint32_t c = 0; c < kAttendTile; ++c) s[c] *= a.scale;
+  if (a.softcap > 0.0f)
+    for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = a.softcap * tanh_f32(s[c] / a.softcap);
+  if (st.first > tile || st.end < tile + kAttendTile)
+    for (uint32_t c = 0; c < kAttendTile; ++c)
+      s[c] = tile + c >= st.first && tile + c < st.end ? s[c] : kMinusInf;
+  float highest[16];
+  for (uint32_t i = 0; i < 16; ++i) {
+    float h = st.m;
+    for (uint32_t c = i; c < kAttendTile; c += 16) h = s[c] > h ? s[c] : h;
+    highest[i] = h;
+  }
+  float m = st.m;
+  for (float h : highest) m = h > m ? h : m;
+  for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = exp_f32(s[c] - m);
+  if (a.v_codec == RowCodec::bf16)
+    for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = round_bf16(s[c]);
+  st.alpha = exp_f32(st.m - m);
+  st.m = m;
+  float total = sum(load(s));
+  for (uint32_t c = 16; c < kAttendTile; c += 16) total += sum(load(s + c));
+  st.l = __builtin_fmaf(st.l, st.alpha, total);
+}
+
+void attend(const AttendArgs& a) {
+  const uint32_t n_rows = a.n_tokens * a.group;
+  const uint32_t q_stride = pad_to_16(a.d_k);
+  AttendScratch w;
+  w.q = reinterpret_cast<float*>(a.scratch);
+  w.s = w.q + size_t{kMaxAttendRows} * q_stride;
+
+  RowState state[kMaxAttendRows];
+  uint32_t first = UINT32_MAX, end = 0;
+  const uint32_t chunk_end = a.chunk_begin + kAttendChunk;
+  for (uint32_t i = 0; i < n_rows; ++i) {
+    const uint32_t pos = a.pos + i / a.group;
+    RowState& st = state[i];
+    st = {kMinusInf, 0.0f, 1.0f, 0, pos + 1};
+    if (a.window && pos + 1 > a.window) st.first = pos + 1 - a.window;
+    if (st.first < a.chunk_begin) st.first = a.chunk_begin;
+    if (st.end > chunk_end) st.end = chunk_end;
+    if (st.first < st.end) {
+      first = st.first < first ? st.first : first;
+      end = st.end > end ? st.end : end;
+    }
+    const float* q = a.q + i / a.group * a.q_token_stride + i % a.group * a.d_k;
+    float* to = w.q + i * q_stride;
+    if (a.k_codec == RowCodec::bf16) {
+      for (uint32_t j = 0; j < a.d_k; ++j) to[j] = round_bf16(q[j]);
+    } else {
+      for (uint32_t j = 0; j < a.d_k; ++j) to[j] = q[j];
+    }
+    for (uint32_t j = a.d_k; j < q_stride; ++j) to[j] = 0.0f;
+    float* part = a.parts + i * a.part_stride;
+    for (uint32_t j = 0; j < a.d_v; j += 16) store(part + j, zero());
+  }
+
+  const uint32_t t_block = a.block_tokens;
+  const bool v_pairs = a.v_codec == RowCodec::bf16;
+  const size_t k_line = size_t{t_block} * (a.k_codec == RowCodec::f16 ? 2 : 4);  // bf16: pairs of d
+  const size_t v_line =
+      size_t{pad_to_16(a.d_v)} * (a.v_codec == RowCodec::f16 ? 2 : 4);  // bf16: pairs of keys
+  const uint32_t first_tile = first == UINT32_MAX ? chunk_end : first / kAttendTile * kAttendTile;
+  for (uint32_t tile = first_tile; tile < end; tile += kAttendTile) {
+    const uint32_t block = (tile - a.chunk_begin) / t_block;
+    const uint8_t* k_base[4];
+    const uint8_t* v_base[4];
+    Lines k_lines[4];
+    for (uint32_t b = 0; b < kAttendTile / t_block; ++b) {
+      k_base[b] = a.blocks[block + b];
+      v_base[b] = k_base[b] + a.v_at;
+      k_lines[b] = {k_base + b, UINT32_MAX, k_line};
+    }
+    const Lines v_lines = {v_base, v_pairs ? t_block / 2 : t_block, v_line};
+    // Keys beyond the last visible one have p = 0: whole groups of 32 of them change nothing.
+    const uint32_t used = end - tile < kAttendTile ? end - tile : kAttendTile;
+    const uint32_t depth = used <= 32 ? 32 : 64;
+    all_rows(a, w, state, n_rows, q_stride, k_lines, (used + 15) / 16 * 16, depth, v_lines, false);
+    for (uint32_t i = 0; i < n_rows; ++i) {
+      float* s = w.s + i * kAttendTile;
+      for (uint32_t c = (used + 15) / 16 * 16; c < kAttendTile; ++c) s[c] = 0.0f;
+      softmax_row(a, state[i], s, tile);
+    }
+    all_rows(a, w, state, n_rows, q_stride, k_lines, 0, depth, v_lines, true);
+  }
+  for (uint32_t i = 0; i < n_rows; ++i) {
+    float* part = a.parts + i * a.part_stride;
+    for (uint32_t j = 0; j < a.d_v; j += 16)
+      store(part + j, add(load(part + j), zero()));  // -0 to +0
+    part[pad_to_16(a.d_v)] = state[i].m;
+    part[pad_to_16(a.d_v) + 1] = state[i].l;
+  }
+}
+
+void merge_parts(float* into, const float* part, uint32_t d_v) {
+  const uint32_t at = pad_to_16(d_v);
+  const float m_into = into[at], m_part = part[at];
+  const float m = m_part > m_into ? m_part : m_into;
+  const float a = exp_f32(m_into - m), b = exp_f32(m_part - m);
+  for (uint32_t j = 0; j < d_v; j += 16)
+    store(into + j, fma(load(into + j), set1(a), mul(load(part + j), set1(b))));
+  into[at] = m;
+  into[at + 1] = __builtin_fmaf(into[at + 1], a, part[at + 1] * b);
+}
+
+void finish_part(const float* part, float* out, uint32_t d_v) {
+  const float inverse = 1.0f / part[pad_to_16(d_v) + 1];
+  for (uint32_t j = 0; j < d_v; ++j) out[j] = part[j] * inverse;
+}

@@ -1,0 +1,75 @@
+// Row-local operations. Included inside an instruction set's namespace after simd/<isa>.h.
+// Plain loops over base/math.h's branch-free functions vectorise and give the same bits at every width.
+
+// ss = sum x^2 in 16 lanes, one fma per element, lanes added by the halving tree; a row's tail uses the first lanes.
+void norm(const float* x, const float* weight, float* out, uint32_t width, uint32_t group_width,
+          float eps) {
+  for (uint32_t g = 0; g < width; g += group_width) {
+    const float* in = x + g;
+    F squares = zero();
+    uint32_t i = 0;
+    for (; i + 16 <= group_width; i += 16) {
+      const F v = load(in + i);
+      squares = fma(v, v, squares);
+    }
+    if (i < group_width) {
+      float tail[16] = {};
+      for (uint32_t j = i; j < group_width; ++j) tail[j - i] = in[j];
+      const F v = load(tail);
+      squares = fma(v, v, squares);
+    }
+    const float mean = sum(squares) / static_cast<float>(group_width);
+    const float inverse = 1.0f / __builtin_sqrtf(mean + eps);
+    for (uint32_t j = 0; j < group_width; ++j) out[g + j] = in[j] * inverse * weight[j];
+  }
+}
+
+void rope_angles(int32_t pos, const double* inv_freq, uint32_t n, float mscale, float* cosine,
+                 float* sine) {
+  for (uint32_t j = 0; j < n; ++j) {
+    const SinCos sc = sincos_f64(static_cast<double>(pos) * inv_freq[j]);
+    cosine[j] = static_cast<float>(sc.cos * static_cast<double>(mscale));
+    sine[j] = static_cast<float>(sc.sin * static_cast<double>(mscale));
+  }
+}
+
+// (a, b) -> (a cos - b sin, a sin + b cos) for each pair of a head; lanes beyond the pairs are copied.
+void rope(const float* x, float* out, uint32_t n_head, uint32_t d_head, uint32_t n_pairs,
+          RopePairs pairs, const float* cosine, const float* sine) {
+  for (uint32_t h = 0; h < n_head; ++h, x += d_head, out += d_head) {
+    if (pairs == RopePairs::halves) {
+      for (uint32_t j = 0; j < n_pairs; ++j) {
+        const float a = x[j], b = x[j + n_pairs];
+        out[j] = a * cosine[j] - b * sine[j];
+        out[j + n_pairs] = a * sine[j] + b * cosine[j];
+      }
+    } else {
+      for (uint32_t j = 0; j < n_pairs; ++j) {
+        const float a = x[2 * j], b = x[2 * j + 1];
+        out[2 * j] = a * cosine[j] - b * sine[j];
+        out[2 * j + 1] = a * sine[j] + b * cosine[j];
+      }
+    }
+    for (uint32_t j = 2 * n_pairs; j < d_head; ++j) out[j] = x[j];
+  }
+}
+
+void glu(const float* gate, const float* up, float* out, uint32_t n, Activation act) {
+  if (act == Activation::silu) {
+    for (uint32_t i = 0; i < n; ++i) out[i] = silu_f32(gate[i]) * up[i];
+  } else {
+    for (uint32_t i = 0; i < n; ++i) out[i] = gelu_tanh_f32(gate[i]) * up[i];
+  }
+}
+
+void add_rows(const float* a, const float* b, float* out, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
+}
+
+void scale_row(const float* x, float factor, float* out, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) out[i] = x[i] * factor;
+}
+
+void softcap_row(const float* x, float cap, float* out, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) out[i] = cap * tanh_f32(x[i] / cap);
+}

@@ -1,0 +1,303 @@
+#include "quant/panel.h"
+
+#include <cstring>
+
+#include "quant/panel_lines.h"
+#include "quant/types/q4_0.h"
+#include "quant/types/q4_1.h"
+#include "quant/types/q4_k.h"
+#include "quant/types/q5_0.h"
+#include "quant/types/q5_1.h"
+#include "quant/types/q5_k.h"
+#include "quant/types/q6_k.h"
+#include "quant/types/q8_0.h"
+
+namespace llmrt {
+namespace {
+
+using namespace panel_lines;
+
+// Each packer moves the blocks of one row between the file's form and row r of a superblock; `n` counts blocks of 32.
+// Pack and unpack are written side by side, line for line.
+
+template <class Block, bool kHigh, bool kMin>
+struct Block32 {
+  // Parts of a superblock of n blocks.
+  static uint8_t* nibbles(uint8_t* sb, uint32_t) { return sb; }
+  static uint8_t* high(uint8_t* sb, uint32_t n) { return sb + size_t{n} * 256; }
+  static uint8_t* d(uint8_t* sb, uint32_t n) { return high(sb, n) + (kHigh ? size_t{n} * 64 : 0); }
+  static uint8_t* m(uint8_t* sb, uint32_t n) { return d(sb, n) + size_t{n} * 32; }
+
+  static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n) {
+    for (uint32_t j = 0; j < n; ++j) {
+      Block b;
+      std::memcpy(&b, row + j * sizeof(Block), sizeof b);
+      uint32_t w[4];
+      std::memcpy(w, b.qs, 16);
+      uint8_t* line = nibbles(sb, n) + j * 256 + r * 4;
+      put32(line, low_nibbles(w[0]) | low_nibbles(w[1]) << 4);
+      put32(line + 64, low_nibbles(w[2]) | low_nibbles(w[3]) << 4);
+      put32(line + 128, high_nibbles(w[0]) | high_nibbles(w[1]) << 4);
+      put32(line + 192, high_nibbles(w[2]) | high_nibbles(w[3]) << 4);
+      if constexpr (kHigh) put32(high(sb, n) + j * 64 + r * 4, spread_bits(get32(b.qh)));
+      put16(d(sb, n) + j * 32 + r * 2, b.d);
+      if constexpr (kMin) put16(m(sb, n) + j * 32 + r * 2, b.m);
+    }
+  }
+  static void unpack(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row) {
+    for (uint32_t j = 0; j < n; ++j) {
+      Block b{};
+      const uint8_t* line = nibbles(sb, n) + j * 256 + r * 4;
+      const uint32_t l0 = get32(line), l1 = get32(line + 64), l2 = get32(line + 128),
+                     l3 = get32(line + 192);
+      const uint32_t w[4] = {
+          low_nibbles(l0) | low_nibbles(l2) << 4, high_nibbles(l0) | high_nibbles(l2) << 4,
+          low_nibbles(l1) | low_nibbles(l3) << 4, high_nibbles(l1) | high_nibbles(l3) << 4};
+      std::memcpy(b.qs, w, 16);
+      if constexpr (kHigh) put32(b.qh, gather_bits(get32(high(sb, n) + j * 64 + r * 4)));
+      b.d = get16(d(sb, n) + j * 32 + r * 2);
+      if constexpr (kMin) b.m = get16(m(sb, n) + j * 32 + r * 2);
+      std::memcpy(row + j * sizeof(Block), &b, sizeof b);
+    }
+  }
+};
+
+struct PackQ8_0 {
+  static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n) {
+    uint8_t* d = sb + size_t{n} * 512;
+    for (uint32_t j = 0; j < n; ++j) {
+      const uint8_t* b = row + j * sizeof(BlockQ8_0);
+      for (uint32_t w = 0; w < 8; ++w) put32(sb + (j * 8 + w) * 64 + r * 4, get32(b + 2 + w * 4));
+      put16(d + j * 32 + r * 2, get16(b));
+    }
+  }
+  static void unpack(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row) {
+    const uint8_t* d = sb + size_t{n} * 512;
+    for (uint32_t j = 0; j < n; ++j) {
+      uint8_t* b = row + j * sizeof(BlockQ8_0);
+      put16(b, get16(d + j * 32 + r * 2));
+      for (uint32_t w = 0; w < 8; ++w) put32(b + 2 + w * 4, get32(sb + (j * 8 + w) * 64 + r * 4));
+    }
+  }
+};
+
+template <class Block, bool kHigh>
+struct BlockK4 {
+  static constexpr size_t kHighAt = 2048;
+  static constexpr size_t kScalesAt = 2048 + (kHigh ? 512 : 0);
+  static constexpr size_t kDAt = kScalesAt + 192;
+
+  static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t) {
+    Block b;
+    std::memcpy(&b, row, sizeof b);
+    for (uint32_t p = 0; p < 4; ++p) {  // a pair of sub-blocks shares 32 bytes
+      uint8_t* even = sb + (2 * p) * 256 + r * 4;
+      uint8_t* odd = even + 256;
+      for (uint32_t z = 0; z < 4; ++z) {
+        const uint32_t a = get32(b.qs + p * 32 + z * 8), c = get32(b.qs + p * 32 + z * 8 + 4);
+        put32(even + z * 64, low_nibbles(a) | low_nibbles(c) << 4);
+        put32(odd + z * 64, high_nibbles(a) | high_nibbles(c) << 4);
+      }
+    }
+    if constexpr (kHigh) {
+      for (uint32_t g = 0; g < 8; ++g) {
+        uint32_t plane = 0;
+        for (uint32_t q = 0; q < 8; ++q) plane |= ((get32(b.qh + q * 4) >> g) & 0x01010101u) << q;
+        put32(sb + kHighAt + g * 64 + r * 4, plane);
+      }
+    }
+    for (uint32_t i = 0; i < 12; ++i) sb[kScalesAt + i * 16 + r] = b.scales[i];
+    put16(sb + kDAt + r * 2, b.d);
+    put16(sb + kDAt + 32 + r * 2, b.dmin);
+  }
+  static void unpack(uint8_t* sb, uint32_t r, uint32_t, uint8_t* row) {
+    Block b{};
+    for (uint32_t p = 0; p < 4; ++p) {
+      const uint8_t* even = sb + (2 * p) * 256 + r * 4;
+      const uint8_t* odd = even + 256;
+      for (uint32_t z = 0; z < 4; ++z) {
+        const uint32_t e = get32(even + z * 64), o = get32(odd + z * 64);
+        put32(b.qs + p * 32 + z * 8, low_nibbles(e) | low_nibbles(o) << 4);
+        put32(b.qs + p * 32 + z * 8 + 4, high_nibbles(e) | high_nibbles(o) << 4);
+      }
+    }
+    if constexpr (kHigh) {
+      for (uint32_t q = 0; q < 8; ++q) {
+        uint32_t word = 0;
+        for (uint32_t g = 0; g < 8; ++g)
+          word |= ((get32(sb + kHighAt + g * 64 + r * 4) >> q) & 0x01010101u) << g;
+        put32(b.qh + q * 4, word);
+      }
+    }
+    for (uint32_t i = 0; i < 12; ++i) b.scales[i] = sb[kScalesAt + i * 16 + r];
+    b.d = get16(sb + kDAt + r * 2);
+    b.dmin = get16(sb + kDAt + 32 + r * 2);
+    std::memcpy(row, &b, sizeof b);
+  }
+};
+
+struct PackQ6_K {
+  static constexpr size_t kHighAt = 2048, kScalesAt = 3072, kDAt = 3328;
+
+  // Sub-block of 32 g = 4 half + s: low bits in nibble s/2 of the ql words from 16 half + 8 (s%2), high bits 2s of the qh words.
+  static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t) {
+    BlockQ6_K b;
+    std::memcpy(&b, row, sizeof b);
+    for (uint32_t g = 0; g < 8; ++g) {
+      const uint32_t half = g / 4, s = g % 4, shift = s / 2 * 4;
+      const uint8_t* ql = b.ql + half * 64 + (s & 1) * 32;
+      for (uint32_t z = 0; z < 4; ++z)
+        put32(sb + (g * 4 + z) * 64 + r * 4, low_nibbles(get32(ql + z * 8) >> shift) |
+                                                 low_nibbles(get32(ql + z * 8 + 4) >> shift) << 4);
+      for (uint32_t h = 0; h < 2; ++h) {
+        uint32_t plane = 0;
+        for (uint32_t q = 0; q < 4; ++q)
+          plane |= ((get32(b.qh + half * 32 + h * 16 + q * 4) >> (2 * s)) & 0x03030303u) << (2 * q);
+        put32(sb + kHighAt + (g * 2 + h) * 64 + r * 4, plane);
+      }
+    }
+    for (uint32_t j = 0; j < 16; ++j)
+      sb[kScalesAt + j * 16 + r] = static_cast<uint8_t>(b.scales[j]);
+    put16(sb + kDAt + r * 2, b.d);
+  }
+  static void unpack(uint8_t* sb, uint32_t r, uint32_t, uint8_t* row) {
+    BlockQ6_K b{};
+    for (uint32_t g = 0; g < 8; ++g) {
+      const uint32_t half = g / 4, s = g % 4, shift = s / 2 * 4;
+      uint8_t* ql = b.ql + half * 64 + (s & 1) * 32;
+      for (uint32_t z = 0; z < 4; ++z) {
+        const uint32_t line = get32(sb + (g * 4 + z) * 64 + r * 4);
+        put32(ql + z * 8, get32(ql + z * 8) | low_nibbles(line) << shift);
+        put32(ql + z * 8 + 4, get32(ql + z * 8 + 4) | high_nibbles(line) << shift);
+      }
+      for (uint32_t h = 0; h < 2; ++h) {
+        const uint32_t plane = get32(sb + kHighAt + (g * 2 + h) * 64 + r * 4);
+        for (uint32_t q = 0; q < 4; ++q) {
+          uint8_t* qh = b.qh + half * 32 + h * 16 + q * 4;
+          put32(qh, get32(qh) | ((plane >> (2 * q)) & 0x03030303u) << (2 * s));
+        }
+      }
+    }
+    for (uint32_t j = 0; j < 16; ++j) b.scales[j] = static_cast<int8_t>(sb[kScalesAt + j * 16 + r]);
+    b.d = get16(sb + kDAt + r * 2);
+    std::memcpy(row, &b, sizeof b);
+  }
+};
+
+// Float types: a superblock of nk elements (n blocks of 32).
+template <class T, uint32_t kGroup>  // kGroup consecutive k of one row lie together
+struct PackFloat {
+  static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n) {
+    for (uint32_t k = 0; k < n * 32; k += kGroup)
+      std::memcpy(sb + (size_t{k} * 16 + r * kGroup) * sizeof(T), row + k * sizeof(T),
+                  kGroup * sizeof(T));
+  }
+  static void unpack(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row) {
+    for (uint32_t k = 0; k < n * 32; k += kGroup)
+      std::memcpy(row + k * sizeof(T), sb + (size_t{k} * 16 + r * kGroup) * sizeof(T),
+                  kGroup * sizeof(T));
+  }
+};
+
+using PackRow = void (*)(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n);
+using UnpackRow = void (*)(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row);
+struct Packer {
+  PackRow pack = nullptr;
+  UnpackRow unpack = nullptr;
+};
+template <class P>
+constexpr Packer packer_of() {
+  return {&P::pack, &P::unpack};
+}
+
+Packer packer(DType type) {
+  switch (type) {
+    case DType::q4_0:
+      return packer_of<Block32<BlockQ4_0, false, false>>();
+    case DType::q4_1:
+      return packer_of<Block32<BlockQ4_1, false, true>>();
+    case DType::q5_0:
+      return packer_of<Block32<BlockQ5_0, true, false>>();
+    case DType::q5_1:
+      return packer_of<Block32<BlockQ5_1, true, true>>();
+    case DType::q8_0:
+      return packer_of<PackQ8_0>();
+    case DType::q4_k:
+      return packer_of<BlockK4<BlockQ4_K, false>>();
+    case DType::q5_k:
+      return packer_of<BlockK4<BlockQ5_K, true>>();
+    case DType::q6_k:
+      return packer_of<PackQ6_K>();
+    case DType::f16:
+    case DType::bf16:
+      return packer_of<PackFloat<uint16_t, 2>>();
+    case DType::f32:
+      return packer_of<PackFloat<float, 1>>();
+    default:
+      return {};
+  }
+}
+
+// Bytes of `n` blocks of 32 of one row.
+uint32_t bytes_of_blocks(const QuantFormat& f, uint32_t n) {
+  return static_cast<uint32_t>(row_bytes(f, uint64_t{n} * 32));
+}
+
+}  // namespace
+
+uint32_t superblock_bytes(DType type) { return kPanelRows * bytes_of_blocks(format_of(type), 8); }
+
+uint64_t panel_bytes(DType type, uint32_t k) {
+  return kPanelRows * row_bytes(format_of(type), padded_k(type, k));
+}
+
+void pack_panel(DType type, const uint8_t* rows, size_t row_stride, uint32_t n_rows, uint32_t k,
+                uint8_t* panel) {
+  const QuantFormat& format = format_of(type);
+  const uint32_t stored_k = padded_k(type, k);
+  const uint64_t file_row = row_bytes(format, k);
+  const Packer p = packer(type);
+  if (n_rows < kPanelRows || stored_k != k) std::memset(panel, 0, panel_bytes(type, k));
+  for (uint32_t begin = 0; begin < stored_k; begin += kSuperblock) {
+    const uint32_t n = (stored_k - begin < kSuperblock ? stored_k - begin : kSuperblock) / 32;
+    const uint32_t n_bytes = bytes_of_blocks(format, n);
+    const uint64_t row_at = row_bytes(format, begin);
+    uint8_t* sb = panel + kPanelRows * row_at;
+    for (uint32_t r = 0; r < n_rows; ++r) {
+      const uint8_t* row = rows + r * row_stride + row_at;
+      if (!p.pack) {
+        std::memcpy(sb + size_t{r} * n_bytes, row, n_bytes);
+      } else if (row_at + n_bytes <= file_row) {
+        p.pack(row, sb, r, n);
+      } else {  // float rows: the padded end
+        uint8_t padded[kSuperblock * sizeof(float)] = {};
+        std::memcpy(padded, row, file_row - row_at);
+        p.pack(padded, sb, r, n);
+      }
+    }
+  }
+}
+
+void unpack_row(DType type, const uint8_t* panel, uint32_t row, uint32_t k, uint8_t* out) {
+  const QuantFormat& format = format_of(type);
+  const uint32_t stored_k = padded_k(type, k);
+  const uint64_t file_row = row_bytes(format, k);
+  const Packer p = packer(type);
+  for (uint32_t begin = 0; begin < stored_k; begin += kSuperblock) {
+    const uint32_t n = (stored_k - begin < kSuperblock ? stored_k - begin : kSuperblock) / 32;
+    const uint32_t n_bytes = bytes_of_blocks(format, n);
+    const uint64_t row_at = row_bytes(format, begin);
+    uint8_t* sb = const_cast<uint8_t*>(panel) + kPanelRows * row_at;  // read only
+    if (!p.unpack) {
+      std::memcpy(out + row_at, sb + size_t{row} * n_bytes, n_bytes);
+    } else if (row_at + n_bytes <= file_row) {
+      p.unpack(sb, row, n, out + row_at);
+    } else {
+      uint8_t padded[kSuperblock * sizeof(float)];
+      p.unpack(sb, row, n, padded);
+      std::memcpy(out + row_at, padded, file_row - row_at);
+    }
+  }
+}
+
+}  // namespace llmrt

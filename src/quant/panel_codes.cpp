@@ -1,0 +1,210 @@
+// Class a8's integers out of a packed superblock, for every a8 type. Legible and exact; kernels have their own fast forms.
+#include <cstring>
+
+#include "base/half.h"
+#include "quant/panel.h"
+#include "quant/panel_lines.h"
+#include "quant/types/block.h"
+#include "quant/types/iq4_nl.h"
+#include "quant/types/iq4_xs.h"
+#include "quant/types/k_scales.h"
+#include "quant/types/mxfp4.h"
+#include "quant/types/q2_k.h"
+#include "quant/types/q3_k.h"
+
+namespace llmrt {
+namespace {
+
+using namespace panel_lines;
+
+void set_code(PanelCodes& out, uint32_t k, uint32_t r, int code) {
+  out.code[k / 4][r][k % 4] = static_cast<int8_t>(code);
+}
+
+// 4 codes of row r from k on: the low 4 bits of each in `low`, more bits in `high`, less `bias`.
+void set_four(PanelCodes& out, uint32_t k, uint32_t r, uint32_t low, uint32_t high, int bias) {
+  for (uint32_t i = 0; i < 4; ++i)
+    set_code(out, k + i, r,
+             static_cast<int>(((low >> (8 * i)) & 15u) | ((high >> (8 * i)) & 0x30u)) - bias);
+}
+
+// 4-bit part, with the 1-bit part if `high` is given.
+void nibble_codes(const uint8_t* low, const uint8_t* high, uint32_t n_blocks, int bias,
+                  PanelCodes& out) {
+  for (uint32_t j = 0; j < n_blocks; ++j)
+    for (uint32_t r = 0; r < 16; ++r) {
+      const uint32_t plane = high ? get32(high + j * 64 + r * 4) : 0;
+      for (uint32_t z = 0; z < 4; ++z) {
+        const uint32_t line = get32(low + (j * 4 + z) * 64 + r * 4);
+        set_four(out, 32 * j + 8 * z, r, line, ((plane >> (2 * z)) & 0x01010101u) << 4, bias);
+        set_four(out, 32 * j + 8 * z + 4, r, line >> 4, ((plane >> (2 * z + 1)) & 0x01010101u) << 4,
+                 bias);
+      }
+    }
+}
+
+void float_scales(const uint8_t* halves, uint32_t n, float (*out)[16]) {
+  for (uint32_t j = 0; j < n; ++j)
+    for (uint32_t r = 0; r < 16; ++r) out[j][r] = f16_to_f32(get16(halves + j * 32 + r * 2));
+}
+
+void k4_scales(const uint8_t* packed, PanelCodes& out) {
+  for (uint32_t r = 0; r < 16; ++r) {
+    uint8_t bytes[12];
+    for (uint32_t i = 0; i < 12; ++i) bytes[i] = packed[i * 16 + r];
+    const KScales s = unpack_k_scales(bytes);
+    for (uint32_t j = 0; j < 16; ++j) {
+      out.sub_scale[j][r] = s.scale[j / 2];
+      out.sub_min[j][r] = s.min[j / 2];
+    }
+  }
+  float_scales(packed + 192, 1, out.d);
+  float_scales(packed + 224, 1, out.m);
+  out.has_min = true;
+}
+
+void q6_k(const uint8_t* sb, PanelCodes& out) {
+  for (uint32_t h = 0; h < 16; ++h)
+    for (uint32_t r = 0; r < 16; ++r) {
+      const uint32_t plane = get32(sb + 2048 + h * 64 + r * 4);
+      for (uint32_t z = 0; z < 2; ++z) {
+        const uint32_t line = get32(sb + (h * 2 + z) * 64 + r * 4);
+        set_four(out, 16 * h + 8 * z, r, line, ((plane >> (4 * z)) & 0x03030303u) << 4, 32);
+        set_four(out, 16 * h + 8 * z + 4, r, line >> 4, ((plane >> (4 * z + 2)) & 0x03030303u) << 4,
+                 32);
+      }
+      out.sub_scale[h][r] = static_cast<int8_t>(sb[3072 + h * 16 + r]);
+    }
+  float_scales(sb + 3328, 1, out.d);
+}
+
+void q8_0(const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
+  std::memcpy(out.code, sb, size_t{n_blocks} * 512);
+  float_scales(sb + size_t{n_blocks} * 512, n_blocks, out.d);
+}
+
+// Types kept as the file's blocks.
+
+void q2_k(const uint8_t* sb, PanelCodes& out) {
+  for (uint32_t r = 0; r < 16; ++r) {
+    const auto b = load_block<BlockQ2_K>(sb, r);
+    for (uint32_t k = 0; k < 256; ++k)
+      set_code(out, k, r, (b.qs[k / 128 * 32 + k % 32] >> (2 * (k % 128 / 32))) & 3);
+    for (uint32_t j = 0; j < 16; ++j) {
+      out.sub_scale[j][r] = b.scales[j] & 15;
+      out.sub_min[j][r] = b.scales[j] >> 4;
+    }
+    out.d[0][r] = f16_to_f32(b.d);
+    out.m[0][r] = f16_to_f32(b.dmin);
+  }
+  out.has_min = true;
+}
+
+void q3_k(const uint8_t* sb, PanelCodes& out) {
+  for (uint32_t r = 0; r < 16; ++r) {
+    const auto b = load_block<BlockQ3_K>(sb, r);
+    for (uint32_t k = 0; k < 256; ++k) {
+      const uint32_t plane = k % 128 / 32;
+      const int low = (b.qs[k / 128 * 32 + k % 32] >> (2 * plane)) & 3;
+      const int high = (b.hmask[k % 32] >> (k / 128 * 4 + plane)) & 1;
+      set_code(out, k, r, (low | high << 2) - 4);
+    }
+    for (int j = 0; j < 16; ++j)
+      out.sub_scale[j][r] = static_cast<int16_t>(q3_k_scale(b.scales, j));
+    out.d[0][r] = f16_to_f32(b.d);
+  }
+}
+
+void iq4_xs(const uint8_t* sb, PanelCodes& out) {
+  for (uint32_t r = 0; r < 16; ++r) {
+    const auto b = load_block<BlockIq4Xs>(sb, r);
+    for (uint32_t k = 0; k < 256; ++k)
+      set_code(out, k, r, kIq4Values[(b.qs[k / 32 * 16 + k % 16] >> (k % 32 / 16 * 4)) & 15]);
+    for (int j = 0; j < 16; ++j) out.sub_scale[j][r] = static_cast<int16_t>(iq4_xs_scale(b, j / 2));
+    out.d[0][r] = f16_to_f32(b.d);
+  }
+}
+
+template <class Block>
+float block_scale(const Block& b) {
+  if constexpr (sizeof(Block) == sizeof(BlockMxfp4))
+    return mxfp4_scale(b.e);
+  else
+    return f16_to_f32(b.d);
+}
+
+template <class Block>
+void table_codes(const uint8_t* sb, uint32_t n_blocks, const int8_t (&table)[16], PanelCodes& out) {
+  for (uint32_t r = 0; r < 16; ++r)
+    for (uint32_t j = 0; j < n_blocks; ++j) {
+      const auto b = load_block<Block>(sb, r * n_blocks + j);
+      for (uint32_t k = 0; k < 32; ++k)
+        set_code(out, 32 * j + k, r, table[(b.qs[k % 16] >> (k / 16 * 4)) & 15]);
+      out.d[j][r] = block_scale(b);
+    }
+}
+
+}  // namespace
+
+void decode_panel_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
+  const size_t n = n_blocks;
+  out.has_min = false;
+  switch (type) {
+    case DType::q4_0:
+      nibble_codes(sb, nullptr, n_blocks, 8, out);
+      float_scales(sb + n * 256, n_blocks, out.d);
+      return;
+    case DType::q4_1:
+      nibble_codes(sb, nullptr, n_blocks, 0, out);
+      float_scales(sb + n * 256, n_blocks, out.d);
+      float_scales(sb + n * 288, n_blocks, out.m);
+      out.has_min = true;
+      return;
+    case DType::q5_0:
+      nibble_codes(sb, sb + n * 256, n_blocks, 16, out);
+      float_scales(sb + n * 320, n_blocks, out.d);
+      return;
+    case DType::q5_1:
+      nibble_codes(sb, sb + n * 256, n_blocks, 0, out);
+      float_scales(sb + n * 320, n_blocks, out.d);
+      float_scales(sb + n * 352, n_blocks, out.m);
+      out.has_min = true;
+      return;
+    case DType::q8_0:
+      q8_0(sb, n_blocks, out);
+      return;
+    case DType::q4_k:
+      nibble_codes(sb, nullptr, 8, 0, out);
+      k4_scales(sb + 2048, out);
+      return;
+    case DType::q5_k:
+      nibble_codes(sb, sb + 2048, 8, 0, out);
+      k4_scales(sb + 2560, out);
+      return;
+    case DType::q6_k:
+      q6_k(sb, out);
+      return;
+    case DType::q2_k:
+      q2_k(sb, out);
+      return;
+    case DType::q3_k:
+      q3_k(sb, out);
+      return;
+    case DType::iq4_xs:
+      iq4_xs(sb, out);
+      return;
+    case DType::iq4_nl:
+      table_codes<BlockIq4Nl>(sb, n_blocks, kIq4Values, out);
+      return;
+    case DType::mxfp4:
+      table_codes<BlockMxfp4>(sb, n_blocks, kMxfp4Values, out);
+      return;
+    case DType::f32:
+    case DType::f16:
+    case DType::bf16:
+    case DType::i32:
+      return;
+  }
+}
+
+}  // namespace llmrt

@@ -1,0 +1,108 @@
+#include "quant/activation.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "backends/cpu/kernel_table.h"
+#include "base/thread_pool.h"
+#include "tests/cpu/random_weights.h"
+
+using namespace llmrt;
+
+namespace {
+
+std::vector<std::vector<float>> hard_rows(uint32_t k) {
+  std::vector<std::vector<float>> rows;
+  rows.push_back(test::random_floats(k, 1));
+  rows.push_back(std::vector<float>(k, 0.0f));
+  rows.push_back(std::vector<float>(k, 3.0f));
+  rows.push_back(std::vector<float>(k, -1e-42f));
+  rows.push_back(test::random_floats(k, 2, 1e-37f));
+  rows.push_back(test::random_floats(k, 3, 1e36f));
+  rows.push_back(test::random_floats(k, 4));
+  rows.back()[k / 2] = 1e4f;
+  rows.push_back(test::random_floats(k, 5));
+  rows.back()[k - 1] = std::numeric_limits<float>::quiet_NaN();
+  rows.push_back(test::random_floats(k, 6));
+  rows.back()[0] = -std::numeric_limits<float>::infinity();
+  std::vector<float> ties(k);
+  for (uint32_t i = 0; i < k; ++i)
+    ties[i] = i % 32 == 0 ? 127.0f : static_cast<float>(i % 64) + 0.5f;
+  rows.push_back(ties);
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("activations round as the rule says") {
+  const uint32_t k = 64;
+  for (uint32_t group : {32u}) {
+    const ActivationForm f = activation_form(k, group);
+    std::vector<float> x(k, 0.0f);
+    x[0] = 127.0f;
+    x[1] = 0.5f;
+    x[2] = 1.5f;
+    x[3] = -2.5f;
+    x[33] = -8.0f;
+    std::vector<uint8_t> row(f.row_bytes);
+    quantize_activations(x.data(), f, row.data());
+    const auto* q = reinterpret_cast<const int8_t*>(row.data());
+    const auto* dx = reinterpret_cast<const float*>(row.data() + f.dx_at);
+    const auto* sum = reinterpret_cast<const float*>(row.data() + f.sum_at);
+    CHECK(q[0] == 127);
+    CHECK(q[1] == 0);  // ties to even
+    CHECK(q[2] == 2);
+    CHECK(q[3] == -2);
+    CHECK(q[33] == -127);
+    CHECK(dx[0] == 1.0f);
+    CHECK(dx[1] == 8.0f / 127.0f);
+    CHECK(sum[0] == 127.0f);
+    CHECK(sum[1] == -127.0f);
+  }
+}
+
+TEST_CASE("a NaN or an infinity makes its group's scale NaN and its codes zero") {
+  for (uint32_t group : {32u, 256u}) {
+    const ActivationForm f = activation_form(512, group);
+    std::vector<float> x(512, 1.0f);
+    x[300] = std::numeric_limits<float>::infinity();
+    std::vector<uint8_t> row(f.row_bytes);
+    quantize_activations(x.data(), f, row.data());
+    const auto* dx = reinterpret_cast<const float*>(row.data() + f.dx_at);
+    CHECK(std::isnan(dx[300 / group]));
+    CHECK(dx[0] == 1.0f / 127.0f);
+    CHECK(reinterpret_cast<const int8_t*>(row.data())[300] == 0);
+  }
+}
+
+TEST_CASE("every table rounds activations to the reference's bytes") {
+  const FloatControlScope floats;
+  for (const cpu::KernelTable* table : cpu::available_kernel_tables())
+    for (uint32_t group : {32u, 256u})
+      for (uint32_t k : {256u, 512u, 768u, 2048u})
+        for (const auto& x : hard_rows(k)) {
+          const ActivationForm f = activation_form(k, group);
+          std::vector<uint8_t> want(f.row_bytes, 0), got(f.row_bytes, 0);
+          quantize_activations(x.data(), f, want.data());
+          table->quantize(x.data(), f, got.data());
+          CAPTURE(table->name);
+          const auto dx_equal = [&] {
+            for (uint32_t g = 0; g < k / group; ++g) {
+              float a, b;
+              std::memcpy(&a, want.data() + f.dx_at + 4 * g, 4);
+              std::memcpy(&b, got.data() + f.dx_at + 4 * g, 4);
+              if (std::bit_cast<uint32_t>(a) != std::bit_cast<uint32_t>(b) &&
+                  !(std::isnan(a) && std::isnan(b)))
+                return false;
+            }
+            return true;
+          };
+          CHECK(dx_equal());
+          CHECK(std::equal(want.begin(), want.begin() + k, got.begin()));
+          CHECK(std::equal(want.begin() + f.sum_at, want.end(), got.begin() + f.sum_at));
+        }
+}

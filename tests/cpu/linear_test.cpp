@@ -1,0 +1,291 @@
+// Class a8 is bit-equal over all tables, row counts and panels; class f32 follows its rule.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include "backends/cpu/kernel_table.h"
+#include "base/memory.h"
+#include "base/thread_pool.h"
+#include "quant/panel.h"
+#include "tests/cpu/random_weights.h"
+
+using namespace llmrt;
+using cpu::KernelTable;
+
+namespace {
+
+// rules.md 1, written down once more: integers per superblock or block, explicit fma, 8 stripes.
+float a8_by_the_rule(DType type, const uint8_t* panel, uint32_t r, uint32_t k,
+                     const ActivationForm& f, const uint8_t* in, PanelCodes& codes) {
+  const auto* q = reinterpret_cast<const int8_t*>(in);
+  const auto* dx = reinterpret_cast<const float*>(in + f.dx_at);
+  const uint32_t n_super = n_superblocks(k);
+  float out = 0;
+  for (uint32_t s = 0; s < kStripes; ++s) {
+    float acc = 0;
+    for (uint32_t b = n_super * s / 8; b < n_super * (s + 1) / 8; ++b) {
+      const uint32_t n = std::min(8u, (k - b * 256) / 32);
+      decode_panel_codes(type, panel + size_t{b} * superblock_bytes(type), n, codes);
+      int64_t i_sum = 0, j_sum = 0;
+      for (uint32_t j = 0; j < n; ++j) {
+        int64_t dot = 0, sum = 0;
+        for (uint32_t e = 0; e < 32; ++e) {
+          const uint32_t at = 32 * j + e;
+          const int64_t cq = int64_t{codes.code[at / 4][r][at % 4]} * q[b * 256 + at];
+          dot += cq;
+          sum += q[b * 256 + at];
+          i_sum += codes.sub_scale[at / 16][r] * cq * (f.group == 256);
+          j_sum += int64_t{codes.sub_min[at / 16][r]} * q[b * 256 + at] *
+                   (f.group == 256 && codes.has_min);
+        }
+        if (f.group == 32) {
+          const float d = dx[b * 8 + j];
+          if (codes.has_min) acc = std::fma(codes.m[j][r] * d, static_cast<float>(sum), acc);
+          acc = std::fma(codes.d[j][r] * d, static_cast<float>(dot), acc);
+        }
+      }
+      if (f.group == 256) {
+        const float d = codes.d[0][r],
+                    m = codes.has_min ? codes.m[0][r] * static_cast<float>(j_sum) : 0.0f;
+        acc = std::fma(std::fma(d, static_cast<float>(i_sum), -m), dx[b], acc);
+      }
+    }
+    out += acc;
+  }
+  return out;
+}
+
+bool same_bits(float a, float b) {
+  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
+         (std::isnan(a) && std::isnan(b)) || (a == 0 && b == 0);
+}
+
+struct Fixture {
+  DType type;
+  uint32_t k, n;
+  ActivationForm form;
+  Buffer panels, in, out, scratch;
+  size_t panel = 0;
+  Fixture(DType t, uint32_t n_rows_w, uint32_t k_, const std::vector<std::vector<float>>& x)
+      : type(t), k(k_), n(n_rows_w) {
+    const QuantFormat& f = format_of(type);
+    const auto rows = test::random_weights(type, n, k, k + n);
+    panel = panel_bytes(type, k);
+    panels = Buffer::make(panel * n_panels(n));
+    for (uint32_t p = 0; p < n_panels(n); ++p)
+      pack_panel(type, &rows[p * 16 * row_bytes(f, k)], row_bytes(f, k), std::min(16u, n - p * 16),
+                 k, panels.data() + p * panel);
+    form = activation_form(k, f.group);
+    in = Buffer::make(form.row_bytes * x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      quantize_activations(x[i].data(), form, in.data() + i * form.row_bytes);
+    out = Buffer::make(64 * cpu::kMaxLinearRows);
+    scratch = Buffer::make(cpu::linear_scratch_bytes(k));
+  }
+  const float* run(const KernelTable& table, uint32_t p, uint32_t first, uint32_t rows) {
+    cpu::LinearArgs a{};
+    a.panel = panels.data() + p * panel;
+    a.k = k;
+    a.in = in.data() + first * form.row_bytes;
+    a.in_stride = form.row_bytes;
+    a.form = &form;
+    a.n_rows = rows;
+    a.out = out.as<float>();
+    a.scratch = scratch.data();
+    table.linear[static_cast<uint32_t>(type)](a);
+    return out.as<float>();
+  }
+};
+
+std::vector<std::vector<float>> inputs(uint32_t n, uint32_t k) {
+  std::vector<std::vector<float>> x;
+  for (uint32_t i = 0; i < n; ++i) x.push_back(test::random_floats(k, i + 1));
+  if (n > 6) {
+    std::fill(x[1].begin(), x[1].end(), 1.0f);   // all q = 127
+    std::fill(x[2].begin(), x[2].end(), -1.0f);  // all q = -127
+    for (uint32_t i = 0; i < k; ++i) x[3][i] = i % 2 ? -1.0f : 1.0f;
+    x[4][k / 3] = 1e4f;  // one outlier
+    std::fill(x[5].begin(), x[5].end(), 0.0f);
+    for (auto& v : x[6]) v *= 1e-41f;  // denormal
+  }
+  return x;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "a8 linears equal the rule bit for bit on every table, for every type, row length and panel "
+    "tail") {
+  const FloatControlScope floats;
+  auto codes = std::make_unique<PanelCodes>();
+  for (DType type : test::a8_types())
+    for (uint32_t k : {32u, 64u, 160u, 256u, 576u, 640u, 896u, 2080u, 2304u, 4096u}) {
+      if (k % format_of(type).block) continue;
+      const auto x = inputs(9, k);
+      for (uint32_t n : {1u, 15u, 16u, 17u, 33u}) {
+        Fixture f(type, n, k, x);
+        for (const KernelTable* table : cpu::available_kernel_tables()) {
+          bool same = true;
+          for (uint32_t p = 0; p < n_panels(n); ++p) {
+            const float* out = f.run(*table, p, 0, 9);
+            for (uint32_t i = 0; i < 9; ++i)
+              for (uint32_t r = 0; r < 16 && p * 16 + r < n; ++r)
+                same = same &&
+                       same_bits(out[i * 16 + r],
+                                 a8_by_the_rule(type, f.panels.data() + p * f.panel, r, k, f.form,
+                                                f.in.data() + i * f.form.row_bytes, *codes));
+          }
+          CAPTURE(table->name);
+          CAPTURE(format_of(type).name);
+          CAPTURE(k);
+          CAPTURE(n);
+          CHECK(same);
+        }
+      }
+    }
+}
+
+TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 70 rows") {
+  const FloatControlScope floats;
+  for (DType type : test::a8_types())
+    for (uint32_t k : {256u, 2304u}) {
+      const auto x = inputs(70, k);
+      Fixture f(type, 16, k, x);
+      for (const KernelTable* table : cpu::available_kernel_tables()) {
+        const bool slow = std::string(table->name) == "scalar";
+        std::vector<float> alone(70 * 16);
+        for (uint32_t i = 0; i < 70; ++i) {
+          const float* out = f.run(*table, 0, i, 1);
+          std::copy(out, out + 16, &alone[i * 16]);
+        }
+        bool same = true;
+        for (uint32_t m = 2; m <= 70; m += slow ? 17 : 1) {
+          const float* out = f.run(*table, 0, 70 - m, m);
+          for (uint32_t i = 0; i < m * 16; ++i)
+            same = same && same_bits(out[i], alone[(70 - m) * 16 + i]);
+        }
+        CAPTURE(table->name);
+        CAPTURE(format_of(type).name);
+        CHECK(same);
+      }
+    }
+}
+
+TEST_CASE("extreme codes and activations neither saturate nor overflow") {
+  const FloatControlScope floats;
+  auto codes = std::make_unique<PanelCodes>();
+  for (DType type : test::a8_types())
+    for (int fill : {0x00, 0xff, 0x80, 0x7f, 0x55, 0xaa}) {
+      const uint32_t k = 2048;
+      const auto x = inputs(12, k);
+      Fixture f(type, 16, k, x);
+      // Scales stay, codes and sub-scales take the pattern.
+      const QuantFormat& format = format_of(type);
+      std::vector<uint8_t> rows(16 * row_bytes(format, k));
+      for (uint32_t r = 0; r < 16; ++r)
+        unpack_row(type, f.panels.data(), r, k, &rows[r * row_bytes(format, k)]);
+      const auto pattern = rows;
+      std::fill(rows.begin(), rows.end(), static_cast<uint8_t>(fill));
+      const auto keep = [&](size_t at, size_t n) {
+        for (size_t b = 0; b < rows.size(); b += format.block_bytes)
+          std::copy_n(pattern.begin() + static_cast<long>(b + at), n,
+                      rows.begin() + static_cast<long>(b + at));
+      };
+      if (type == DType::mxfp4)
+        keep(0, 1);
+      else if (type == DType::q6_k)
+        keep(208, 2);
+      else if (type == DType::q2_k)
+        keep(80, 4);
+      else if (type == DType::q3_k)
+        keep(108, 2);
+      else
+        keep(0, format.block_bytes == 20 || format.block_bytes == 24 || type == DType::q4_k ||
+                        type == DType::q5_k
+                    ? 4
+                    : 2);
+      pack_panel(type, rows.data(), row_bytes(format, k), 16, k, f.panels.data());
+      for (const KernelTable* table : cpu::available_kernel_tables())
+        for (uint32_t m : {4u, 12u}) {
+          const float* out = f.run(*table, 0, 0, m);
+          bool same = true;
+          for (uint32_t i = 0; i < m; ++i)
+            for (uint32_t r = 0; r < 16; r += 5)
+              same = same && same_bits(out[i * 16 + r],
+                                       a8_by_the_rule(type, f.panels.data(), r, k, f.form,
+                                                      f.in.data() + i * f.form.row_bytes, *codes));
+          CAPTURE(table->name);
+          CAPTURE(format.name);
+          CAPTURE(fill);
+          CHECK(same);
+        }
+    }
+}
+
+TEST_CASE("a NaN activation reaches the output of its row and no other") {
+  const FloatControlScope floats;
+  for (DType type : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_0, DType::q4_1}) {
+    auto x = inputs(12, 512);
+    x[8][100] = std::numeric_limits<float>::quiet_NaN();
+    Fixture f(type, 16, 512, x);
+    for (const KernelTable* table : cpu::available_kernel_tables()) {
+      const float* out = f.run(*table, 0, 0, 12);
+      for (uint32_t i = 0; i < 12; ++i) CHECK(std::isnan(out[i * 16 + 3]) == (i == 8));
+    }
+  }
+}
+
+TEST_CASE(
+    "float32 linears are one fma per k in 8 stripes, and do not depend on the number of rows") {
+  const FloatControlScope floats;
+  for (DType type : {DType::f32, DType::f16, DType::bf16})
+    for (uint32_t k : {1u, 31u, 64u, 257u, 576u, 2304u}) {
+      const QuantFormat& format = format_of(type);
+      const auto rows = test::random_weights(type, 16, k, k);
+      Buffer panel = Buffer::make(panel_bytes(type, k)), out = Buffer::make(64 * 70),
+             scratch = Buffer::make(cpu::linear_scratch_bytes(k));
+      pack_panel(type, rows.data(), row_bytes(format, k), 16, k, panel.data());
+      const auto x = test::random_floats(size_t{70} * k, 9);
+      std::vector<float> w(size_t{16} * k);
+      for (uint32_t r = 0; r < 16; ++r)
+        format.decode(&rows[r * row_bytes(format, k)], &w[size_t{r} * k], k);
+      for (const KernelTable* table : cpu::available_kernel_tables())
+        for (uint32_t m : {1u, 2u, 3u, 5u, 12u, 13u, 70u}) {
+          cpu::LinearArgs a{};
+          a.panel = panel.data();
+          a.k = k;
+          a.in = reinterpret_cast<const uint8_t*>(x.data());
+          a.in_stride = size_t{k} * 4;
+          a.n_rows = m;
+          a.out = out.as<float>();
+          a.scratch = scratch.data();
+          table->linear[static_cast<uint32_t>(type)](a);
+          const bool fused = std::string(table->f32_class) == "f32";
+          bool same = true;
+          for (uint32_t i = 0; i < m; ++i)
+            for (uint32_t r = 0; r < 16; ++r) {
+              float want = 0;
+              const uint32_t n_super = n_superblocks(k);
+              for (uint32_t s = 0; s < 8; ++s) {
+                float acc = 0;
+                for (uint32_t e = n_super * s / 8 * 256;
+                     e < std::min(k, n_super * (s + 1) / 8 * 256); ++e) {
+                  const float a_w = w[size_t{r} * k + e], a_x = x[size_t{i} * k + e];
+                  acc = fused ? std::fma(a_w, a_x, acc) : acc + a_w * a_x;
+                }
+                want += acc;
+              }
+              same = same && same_bits(out.as<float>()[i * 16 + r], want);
+            }
+          CAPTURE(table->name);
+          CAPTURE(format.name);
+          CAPTURE(k);
+          CAPTURE(m);
+          CHECK(same);
+        }
+    }
+}
