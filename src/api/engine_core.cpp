@@ -140,7 +140,7 @@ Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenPar
   return submitted;
 }
 
-void RequestObject::on_release() noexcept {
+void RequestObject::on_release() {
   if (delivery == Delivery::engine_queue && request) core->forget(request.get());
   if (request) request->cancel(false);
 }

@@ -134,7 +134,8 @@ void release_handle(Kind kind, uint64_t handle) noexcept {
   if (parts.tag != (0x80u | static_cast<uint8_t>(kind)) || forked()) return;
   try {
     if (const std::shared_ptr<Object> object = table().remove(parts)) object->on_release();
-  } catch (const std::bad_alloc&) {  // the table could not be made: there was no handle
+  } catch (
+      const std::bad_alloc&) {  // nothing more can be done; the object goes with its last owner
   }
 }
 

@@ -36,7 +36,7 @@ class Object {
   virtual ~Object() = default;
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;
-  virtual void on_release() noexcept {}  // the handle is gone; other owners may go on for a while
+  virtual void on_release() {}  // the handle is gone; other owners may go on for a while
 };
 
 struct RuntimeObject;

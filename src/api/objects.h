@@ -160,7 +160,7 @@ struct EngineObject final : Object {
 };
 
 struct RequestObject final : Object {
-  void on_release() noexcept override;
+  void on_release() override;
   std::shared_ptr<EngineCore> core;
   RequestPtr request;
   std::shared_ptr<SessionTurn> turn;  // nullptr: not of a session
@@ -184,7 +184,7 @@ struct SessionObject final : Object {
 };
 
 struct JobObject final : Object {
-  void on_release() noexcept override { job->cancel(); }
+  void on_release() override { job->cancel(); }
   std::shared_ptr<LoadJob> job;
   std::mutex mutex;
   std::unique_ptr<const Status> failure;  // lent out by llmrt_job_error

@@ -1,0 +1,207 @@
+// llmrt bench: prefill and decode speed, one warm-up and -r repetitions.
+//
+//   prefill_tps   -p tokens / time from submit to the first token, one sequence, nothing cached
+//   decode_tps    tokens a second over all -b sequences decoding side by side, from -depth tokens of context on
+//   weight_gbps   weight bytes x decode steps a second: how near decoding is to memory bandwidth
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "commands.h"
+#include "options.h"
+#include "stream.h"
+
+namespace cli {
+namespace {
+
+struct BenchArgs {
+  ModelArgs model;
+  EngineArgs engine;
+  int prompt = 512, n = 64, batch = 1, repetitions = 5, depth = 0;
+  bool json = false;
+};
+
+struct Figures {
+  std::vector<double> prefill_tps, ttft_ms, decode_tps;
+  int64_t kv_bytes = 0;
+};
+
+// The same "random" ids every time, away from the special tokens at both ends of a vocabulary.
+std::vector<int32_t> some_tokens(size_t n, int32_t n_vocab) {
+  const int64_t low = n_vocab > 4000 ? 1000 : 3;
+  const int64_t span = std::max<int64_t>(std::min<int64_t>(n_vocab, 40000) - low, 1);
+  std::vector<int32_t> ids(n);
+  uint64_t state = 7;
+  for (int32_t& id : ids) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    id = static_cast<int32_t>(low + static_cast<int64_t>(state >> 33) % span);
+  }
+  return ids;
+}
+
+Owned<llmrt_request> submit(llmrt_engine* engine, std::span<const int32_t> prompt, int max_tokens) {
+  llmrt_gen_options o;
+  llmrt_gen_options_init(&o, sizeof o);
+  o.temperature = 0;
+  o.ignore_eos = 1;
+  o.max_tokens = max_tokens;
+  llmrt_request* request = nullptr;
+  check(llmrt_submit_tokens(engine, prompt.data(), prompt.size(), &o, &request));
+  return Owned<llmrt_request>(request);
+}
+
+void finish(llmrt_request* request) {
+  llmrt_status status = LLMRT_PENDING;
+  while ((status = llmrt_request_wait(request, 100)) == LLMRT_PENDING)
+    if (interrupted()) throw_interrupted();
+  check(status);
+}
+
+llmrt_engine_options engine_options(const BenchArgs& args, int tokens, int sequences,
+                                    bool prefix_cache, int64_t kv_per_token) {
+  llmrt_engine_options o;
+  llmrt_engine_options_init(&o, sizeof o);
+  fill(args.engine, o);
+  if (o.ctx_tokens == 0) o.ctx_tokens = tokens;
+  o.max_running = sequences;
+  o.prefix_cache = prefix_cache ? 1 : 0;
+  if (kv_per_token > 0) o.kv_budget = kv_per_token * (int64_t{o.ctx_tokens} + 64) * (sequences + 1);
+  return o;
+}
+
+int64_t kv_per_token(const BenchArgs& args) {
+  llmrt_source* source = nullptr;
+  check(llmrt_source_from_path(args.model.path.c_str(), &source));
+  const Owned<llmrt_source> source_owner(source);
+  llmrt_engine_options o;
+  llmrt_engine_options_init(&o, sizeof o);
+  fill(args.engine, o);
+  llmrt_plan* plan = nullptr;
+  check(llmrt_plan_create(nullptr, source, nullptr, &o, &plan));
+  const Owned<llmrt_plan> plan_owner(plan);
+  llmrt_plan_info info;
+  info.struct_size = sizeof info;
+  check(llmrt_plan_get_info(plan, &info));
+  return info.kv_per_token;
+}
+
+void time_prefill(const BenchArgs& args, const Loaded& loaded, std::span<const int32_t> tokens,
+                  int64_t per_token, Figures& figures) {
+  const auto engine =
+      make_engine(loaded, engine_options(args, args.prompt + 8, 1, false, per_token));
+  for (int r = 0; r <= args.repetitions; ++r) {
+    const double begin = seconds_now();
+    const auto request = submit(engine.get(), tokens.first(static_cast<size_t>(args.prompt)), 1);
+    finish(request.get());
+    const double seconds = seconds_now() - begin;
+    if (r == 0) continue;
+    figures.prefill_tps.push_back(args.prompt / seconds);
+    figures.ttft_ms.push_back(usage_of(request.get()).ttft_ms);
+  }
+}
+
+// Tokens a second over all sequences: each counts its own tokens after the first over its own decode time.
+void time_decode(const BenchArgs& args, const Loaded& loaded, std::span<const int32_t> tokens,
+                 int64_t per_token, Figures& figures) {
+  const auto prompt = tokens.first(static_cast<size_t>(std::max(args.depth, 1)));
+  const auto engine =
+      make_engine(loaded, engine_options(args, static_cast<int>(prompt.size()) + args.n + 8,
+                                         args.batch, args.depth > 0, per_token));
+  for (int r = 0; r <= args.repetitions; ++r) {
+    if (args.depth > 0)
+      finish(submit(engine.get(), prompt, 1)
+                 .get());  // the context is shared, so decoding starts at once
+    std::vector<Owned<llmrt_request>> requests;
+    for (int b = 0; b < args.batch; ++b)
+      requests.push_back(submit(engine.get(), prompt, args.n + 1));
+    double tps = 0;
+    for (const auto& request : requests) {
+      finish(request.get());
+      const llmrt_usage u = usage_of(request.get());
+      if (u.decode_ms > 0) tps += 1e3 * (u.generated_tokens - 1) / u.decode_ms;
+    }
+    llmrt_metrics m;
+    m.struct_size = sizeof m;
+    check(llmrt_engine_metrics(engine.get(), &m));
+    figures.kv_bytes = std::max(figures.kv_bytes, m.kv_used);
+    if (r > 0) figures.decode_tps.push_back(tps);
+  }
+  if (figures.kv_bytes == 0)
+    figures.kv_bytes = per_token * args.batch * (static_cast<int64_t>(prompt.size()) + args.n);
+}
+
+std::string line(const char* what, const Json& s, const char* unit) {
+  if (s.is_null()) return {};
+  char text[160];
+  std::snprintf(text, sizeof text, "%-12s %10.2f %s (%.2f to %.2f)\n", what,
+                s["median"].get<double>(), unit, s["min"].get<double>(), s["max"].get<double>());
+  return text;
+}
+
+int bench(const BenchArgs& args) {
+  if (args.prompt < 0 || args.n < 0 || args.batch < 1 || args.repetitions < 1 || args.depth < 0)
+    throw Failure{"-p, -n, --depth: 0 and up; -b, -r: 1 and up", 2};
+  const Loaded loaded = load(args.model);
+  llmrt_model_info info;
+  info.struct_size = sizeof info;
+  check(llmrt_model_get_info(loaded.model.get(), &info));
+  const std::vector<int32_t> tokens =
+      some_tokens(static_cast<size_t>(std::max({args.prompt, args.depth, 1})), info.n_vocab);
+  const int64_t per_token = kv_per_token(args);
+  Figures figures;
+  if (args.prompt > 0) time_prefill(args, loaded, tokens, per_token, figures);
+  if (args.n > 0) time_decode(args, loaded, tokens, per_token, figures);
+  std::vector<double> gbps;
+  for (const double tps : figures.decode_tps)
+    gbps.push_back(tps / args.batch * static_cast<double>(info.weight_bytes) / 1e9);
+  struct rusage use = {};
+  getrusage(RUSAGE_SELF, &use);
+  const std::string name = args.model.path.substr(args.model.path.rfind('/') + 1);
+  const Json json = {{"model", name},
+                     {"threads", llmrt_runtime_workers(loaded.runtime.get())},
+                     {"isa", info.isa},
+                     {"batch", args.batch},
+                     {"depth", args.depth},
+                     {"prompt", args.prompt},
+                     {"n", args.n},
+                     {"prefill_tps", stats(figures.prefill_tps)},
+                     {"decode_tps", stats(figures.decode_tps)},
+                     {"ttft_ms", stats(figures.ttft_ms)},
+                     {"load_ms", stats({loaded.load_ms})},
+                     {"peak_rss_bytes", int64_t{use.ru_maxrss} * 1024},
+                     {"weight_bytes", info.weight_bytes},
+                     {"kv_bytes", figures.kv_bytes},
+                     {"weight_gbps", stats(gbps)}};
+  if (args.json) {
+    print_json(json);
+    return 0;
+  }
+  write_out(name + ", " + std::to_string(json["threads"].get<int>()) + " threads, " + info.isa +
+            "\n" + line("prefill", json["prefill_tps"], "tokens/s") +
+            line("first token", json["ttft_ms"], "ms") +
+            line("decode", json["decode_tps"], "tokens/s") +
+            line("weights", json["weight_gbps"], "GB/s") + "peak memory  " +
+            human_bytes(json["peak_rss_bytes"].get<double>()) + ", weights " +
+            human_bytes(static_cast<double>(info.weight_bytes)) + ", KV " +
+            human_bytes(static_cast<double>(figures.kv_bytes)) + "\n");
+  return 0;
+}
+
+}  // namespace
+
+Command add_bench(CLI::App& app) {
+  auto args = std::make_shared<BenchArgs>();
+  args->model.add_to(app);
+  args->engine.add_to(app);
+  app.add_option("-p", args->prompt, "prompt tokens, 0: no prefill")->capture_default_str();
+  app.add_option("-n", args->n, "decode steps, 0: no decode")->capture_default_str();
+  app.add_option("-b", args->batch, "sequences decoded side by side")->capture_default_str();
+  app.add_option("-r", args->repetitions, "repetitions after one warm-up")->capture_default_str();
+  app.add_option("--depth", args->depth, "tokens in the context before decode is timed")
+      ->capture_default_str();
+  app.add_flag("--json", args->json, "print the figures as JSON");
+  return [args] { return bench(*args); };
+}
+
+}  // namespace cli

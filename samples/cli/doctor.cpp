@@ -1,0 +1,126 @@
+// llmrt doctor: the text people paste into reports. What the library runs with here and why not with better.
+#include <cstdlib>
+#include <memory>
+
+#include "commands.h"
+#include "machine.h"
+#include "options.h"
+
+namespace cli {
+namespace {
+
+struct DoctorArgs {
+  ModelArgs model;
+  bool json = false;
+};
+
+Json devices_json(llmrt_runtime* runtime) {
+  Json list = Json::array();
+  const int32_t n = llmrt_device_count(runtime);
+  check(n);
+  for (int32_t i = 0; i < n; ++i) {
+    llmrt_device_info d;
+    d.struct_size = sizeof d;
+    check(llmrt_device_get(runtime, i, &d));
+    list.push_back({{"id", d.id},
+                    {"name", d.name},
+                    {"backend", d.backend},
+                    {"driver", d.driver},
+                    {"memory_total", d.memory_total},
+                    {"memory_free", d.memory_free},
+                    {"memory_budget", d.memory_budget}});
+  }
+  return list;
+}
+
+std::string why_not_better(const std::string& isa) {
+  if (const char* forced = std::getenv("LLMRT_CPU_ISA"); forced && *forced)
+    return std::string("LLMRT_CPU_ISA=") + forced + " asks for it";
+  std::string why;
+  for (const TableCheck& table : check_tables()) {
+    if (table.name == isa) break;
+    if (!why.empty()) why += "; ";
+    why +=
+        std::string(table.name) + (table.missing.empty() ? " is possible but not used" : " needs");
+    for (const std::string& flag : table.missing) why += " " + flag;
+  }
+  return why.empty() ? "it is the best there is" : why;
+}
+
+Json model_json(const DoctorArgs& args) {
+  const Loaded loaded = load(args.model, true);
+  llmrt_model_info info;
+  info.struct_size = sizeof info;
+  check(llmrt_model_get_info(loaded.model.get(), &info));
+  llmrt_source* source = nullptr;
+  check(llmrt_source_from_path(args.model.path.c_str(), &source));
+  const Owned<llmrt_source> source_owner(source);
+  llmrt_plan* plan = nullptr;
+  check(llmrt_plan_create(nullptr, source, nullptr, nullptr, &plan));
+  const Owned<llmrt_plan> plan_owner(plan);
+  llmrt_plan_info p;
+  p.struct_size = sizeof p;
+  check(llmrt_plan_get_info(plan, &p));
+  return {{"arch", info.arch},
+          {"quant", info.quant},
+          {"fits", p.fits != 0},
+          {"weights", p.weights},
+          {"kv", p.kv},
+          {"host_total", p.host_total},
+          {"max_ctx_that_fits", p.max_ctx_that_fits}};
+}
+
+int doctor(const DoctorArgs& args) {
+  const int32_t workers = llmrt_runtime_workers(nullptr);
+  check(workers);
+  Json json = {{"version", llmrt_version_string()}};
+  json["devices"] = devices_json(nullptr);
+  const Json& cpu = json["devices"][0];
+  const std::string isa = cpu["driver"].get<std::string>();
+  json["isa"] = isa;
+  json["isa_why_not_better"] = why_not_better(isa);
+  json["workers"] = workers;
+  json["quota"] = quota_json();
+  json["huge_pages"] = huge_pages_json();
+  json["memory"] = {{"total", cpu["memory_total"]},
+                    {"free", cpu["memory_free"]},
+                    {"budget", cpu["memory_budget"]}};
+  const Roofline roof = measure_roofline(workers);
+  json["roofline"] = {
+      {"threads", roof.threads}, {"read_gbps", roof.read_gbps}, {"gflops", roof.gflops}};
+  if (!args.model.path.empty()) {
+    json["model"] = model_json(args);
+    json["model"]["decode_limit_tps"] =
+        roof.read_gbps * 1e9 / std::max<double>(json["model"]["weights"].get<double>(), 1);
+  }
+  if (args.json) {
+    print_json(json);
+    return 0;
+  }
+  std::string out = "llmrt " + json["version"].get<std::string>() +
+                    "\nprocessor: " + cpu["name"].get<std::string>() + "\nkernels: " + isa + " (" +
+                    json["isa_why_not_better"].get<std::string>() +
+                    ")\nworkers: " + std::to_string(workers) + ", quota: " + json["quota"].dump() +
+                    "\nhuge pages: " + json["huge_pages"].dump() +
+                    "\nmemory: " + human_bytes(cpu["memory_free"].get<double>()) + " free of " +
+                    human_bytes(cpu["memory_total"].get<double>()) + "\ndevices:";
+  for (const Json& device : json["devices"]) out += " " + device["id"].get<std::string>();
+  char line[128];
+  std::snprintf(line, sizeof line, "\nroofline: %.1f GB/s read, %.0f GFLOP/s, %d threads\n",
+                roof.read_gbps, roof.gflops, roof.threads);
+  out += line;
+  if (json.contains("model")) out += "model: " + json["model"].dump() + "\n";
+  write_out(out);
+  return 0;
+}
+
+}  // namespace
+
+Command add_doctor(CLI::App& app) {
+  auto args = std::make_shared<DoctorArgs>();
+  args->model.add_to(app, false);
+  app.add_flag("--json", args->json, "print everything as JSON");
+  return [args] { return doctor(*args); };
+}
+
+}  // namespace cli

@@ -1,0 +1,66 @@
+// llmrt: the command line over include/llmrt.h.
+#include <cstdio>
+#include <new>
+#include <vector>
+
+#include "commands.h"
+#include "support.h"
+
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* help;
+  cli::Command (*add)(CLI::App&);
+};
+constexpr Entry kEntries[] = {
+    {"run", "answer one prompt", cli::add_run},
+    {"chat", "talk with a model", cli::add_chat},
+    {"bench", "measure speed", cli::add_bench},
+    {"perplexity", "measure how well a model predicts a text", cli::add_perplexity},
+    {"logits", "write the logits of a token sequence", cli::add_logits},
+    {"tokenize", "text to token ids", cli::add_tokenize},
+    {"render", "chat messages to prompt text", cli::add_render},
+    {"inspect", "show what a file holds", cli::add_inspect},
+    {"doctor", "show what this machine offers", cli::add_doctor},
+};
+
+int run_command(const cli::Command& command) {
+  try {
+    return command();
+  } catch (const cli::Failure& failure) {
+    std::fprintf(stderr, "llmrt: %s\n", failure.sentence.c_str());
+    return failure.exit_status;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "llmrt: out of memory\n");
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("llmrt " + std::string(llmrt_version_string()) + ": run language models", "llmrt");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", llmrt_version_string());
+  std::vector<std::pair<CLI::App*, cli::Command>> commands;
+  for (const Entry& entry : kEntries) {
+    CLI::App* sub = app.add_subcommand(entry.name, entry.help);
+    commands.emplace_back(sub, entry.add(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
+    std::fprintf(stderr, "llmrt: %s (see --help)\n", e.what());
+    return 2;
+  }
+  if (const llmrt_status status = llmrt_check_version(LLMRT_VERSION); status < 0) {
+    std::fprintf(stderr, "llmrt: %s\n", llmrt_last_error());
+    return 1;
+  }
+  cli::catch_interrupts();
+  for (const auto& [sub, command] : commands)
+    if (sub->parsed()) return run_command(command);
+  return 2;
+}

@@ -1,0 +1,67 @@
+// Options that several subcommands take, and what they become in the library's structs.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support.h"
+
+namespace cli {
+
+// Where a model comes from and how it is loaded.
+struct ModelArgs {
+  std::string path;
+  int threads = 0;
+  std::string device = "auto";
+  std::string chat_template;           // name or file
+  std::vector<std::string> overrides;  // KEY=VALUE
+  void add_to(CLI::App& app, bool required = true);
+};
+
+struct Loaded {
+  Owned<llmrt_runtime> runtime;
+  Owned<llmrt_model> model;
+  double load_ms = 0;
+};
+// Shows a progress bar when standard error is a terminal; Ctrl-C ends the program.
+Loaded load(const ModelArgs& args, bool metadata_only = false);
+
+// The KV cache and the context.
+struct EngineArgs {
+  int ctx = 0;
+  std::string kv_type;
+  void add_to(CLI::App& app);
+};
+void fill(const EngineArgs& args, llmrt_engine_options& options);
+Owned<llmrt_engine> make_engine(const Loaded& loaded, const llmrt_engine_options& options);
+
+// How an answer is made. The strings live here: options only point to them.
+struct GenArgs {
+  llmrt_gen_options options;
+  std::vector<std::string> stop;
+  std::string logit_bias, sampler_chain;
+  Owned<llmrt_strlist> stop_list;
+  GenArgs();
+  void add_to(CLI::App& app);
+  const llmrt_gen_options& finished();  // points the options at the strings
+};
+
+// -p TEXT, -f FILE or a positional prompt; else standard input.
+struct PromptArgs {
+  std::optional<std::string> text, file, positional;
+  void add_to(CLI::App& app, bool with_positional);
+  std::string read() const;
+};
+
+// Ids of a text; flags as llmrt_tokenize.
+std::vector<int32_t> tokens_of_text(llmrt_model* model, const std::string& text, uint32_t flags);
+
+// An option whose text arrives as it was typed: CLI11's vectors would take brackets for lists.
+CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std::string>& into,
+                      const std::string& help);
+CLI::Option* add_texts(CLI::App& app, const std::string& names, std::vector<std::string>& into,
+                       const std::string& help);
+
+}  // namespace cli

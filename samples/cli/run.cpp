@@ -1,0 +1,120 @@
+// llmrt run: one prompt, one answer (or several samples of it).
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "commands.h"
+#include "options.h"
+#include "stream.h"
+
+namespace cli {
+namespace {
+
+struct RunArgs {
+  ModelArgs model;
+  EngineArgs engine;
+  GenArgs gen;
+  PromptArgs prompt;
+  std::string system;
+  bool raw = false, special = false, json = false;
+};
+
+Owned<llmrt_request> submit(RunArgs& args, llmrt_engine* engine, const std::string& prompt) {
+  llmrt_request* request = nullptr;
+  if (args.raw) {
+    args.gen.options.text_flags = args.special ? 2 : 0;
+    check(llmrt_submit_text(engine, prompt.data(), prompt.size(), &args.gen.finished(), &request));
+  } else {
+    Json messages = Json::array();
+    if (!args.system.empty()) messages.push_back({{"role", "system"}, {"content", args.system}});
+    messages.push_back({{"role", "user"}, {"content", prompt}});
+    // Ill-formed UTF-8 reaches the library as it is, so that its sentence names the offset.
+    std::string text;
+    try {
+      text = messages.dump();
+    } catch (const Json::type_error&) {
+      fail("the prompt is not valid UTF-8");
+    }
+    check(llmrt_submit_chat(engine, text.c_str(), &args.gen.finished(), &request));
+  }
+  return Owned<llmrt_request>(request);
+}
+
+Json sample_json(llmrt_request* request, int32_t sample, bool logprobs) {
+  char* text = nullptr;
+  check(llmrt_request_text(request, sample, &text));
+  Json json = {{"text", take_text(text)},
+               {"token_ids", tokens_of(request, sample)},
+               {"finish", finish_word(request, sample)}};
+  if (logprobs) {
+    char* message = nullptr;
+    check(llmrt_request_message(request, sample, &message));
+    json["logprobs"] = Json::parse(take_text(message), nullptr, false)["logprobs"];
+  }
+  return json;
+}
+
+void print_result(const RunArgs& args, llmrt_request* request) {
+  const int32_t n = args.gen.options.n;
+  const bool logprobs = args.gen.options.logprobs > 0;
+  Json json = sample_json(request, 0, logprobs);
+  json["usage"] = usage_json(request);
+  if (n > 1) {
+    Json samples = Json::array();
+    for (int32_t i = 0; i < n; ++i) samples.push_back(sample_json(request, i, logprobs));
+    json["samples"] = std::move(samples);
+  }
+  print_json(json);
+}
+
+int run(RunArgs& args) {
+  if (args.special && !args.raw)
+    throw Failure{"--special belongs to --raw: a chat's special tokens come from the template", 2};
+  const std::string prompt = args.prompt.read();
+  const Loaded loaded = load(args.model);
+  llmrt_engine_options options;
+  llmrt_engine_options_init(&options, sizeof options);
+  fill(args.engine, options);
+  options.overflow = 1;  // a full context ends the answer with finish "length"
+  const auto engine = make_engine(loaded, options);
+  const auto request = submit(args, engine.get(), prompt);
+
+  const bool stream = !args.json && args.gen.options.n == 1;
+  const llmrt_status status = follow(request.get(), [&](std::string_view text) {
+    if (stream) write_out(text);
+  });
+  if (stream && (status == LLMRT_OK || status == LLMRT_ERR_CANCELLED)) write_out("\n");
+  if (interrupted()) throw_interrupted();
+  check(status);
+  if (args.json) {
+    print_result(args, request.get());
+  } else if (!stream) {
+    for (int32_t i = 0; i < args.gen.options.n; ++i) {
+      char* text = nullptr;
+      check(llmrt_request_text(request.get(), i, &text));
+      write_out(take_text(text) + "\n");
+    }
+  }
+  if (isatty(STDERR_FILENO)) print_usage(request.get());
+  return 0;
+}
+
+}  // namespace
+
+Command add_run(CLI::App& app) {
+  auto args = std::make_shared<RunArgs>();
+  args->model.add_to(app);
+  args->engine.add_to(app);
+  args->gen.add_to(app);
+  args->prompt.add_to(app, true);
+  app.add_option("--samples,--n", args->gen.options.n, "answers to the same prompt")
+      ->capture_default_str();
+  app.add_option("--system", args->system, "system message");
+  app.add_flag("--raw", args->raw, "continue the text itself, without the chat template");
+  app.add_flag("--special", args->special, "with --raw: special-token text becomes special tokens");
+  app.add_flag("--json", args->json, "print text, token ids, usage and finish as JSON");
+  return [args] { return run(*args); };
+}
+
+}  // namespace cli

@@ -1,0 +1,116 @@
+#include "support.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace cli {
+namespace {
+
+volatile std::sig_atomic_t interrupt_flag = 0;
+
+}  // namespace
+
+void fail(std::string sentence) { throw Failure{std::move(sentence), 1}; }
+
+void throw_last_error() {
+  llmrt_error_info info;
+  info.struct_size = sizeof info;
+  if (llmrt_last_error_info(&info) != LLMRT_OK) fail("unknown error");
+  std::string sentence = info.message;
+  if (info.line > 0) {
+    const std::string place = "line " + std::to_string(info.line) +
+                              (info.column > 0 ? ", column " + std::to_string(info.column) : "");
+    if (sentence.find("line " + std::to_string(info.line)) == std::string::npos)
+      sentence = place + ": " + sentence;
+  }
+  if (info.status == LLMRT_ERR_TEMPLATE && std::string_view(info.where) == "chat_template")
+    sentence += "; here: --chat-template NAME|FILE, or --raw for plain text";
+  fail(std::move(sentence));
+}
+
+void check(llmrt_status status) {
+  if (status < 0) throw_last_error();
+}
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { interrupt_flag = 1; };
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: a waiting read returns
+}
+bool interrupted() { return interrupt_flag != 0; }
+void clear_interrupt() { interrupt_flag = 0; }
+void throw_interrupted() { throw Failure{"interrupted", 130}; }
+
+std::string read_file(const std::string& path) {
+  std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (!file) fail(path + ": " + std::strerror(errno));
+  std::string text;
+  char buffer[65536];
+  size_t n = 0;
+  while ((n = std::fread(buffer, 1, sizeof buffer, file)) > 0) text.append(buffer, n);
+  const bool bad = std::ferror(file) != 0;
+  const int code = errno;
+  if (file != stdin) std::fclose(file);
+  if (bad) fail(path + ": " + std::strerror(code));
+  return text;
+}
+
+bool file_exists(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+std::string take_text(char* text) {
+  const std::unique_ptr<char, void (*)(void*)> owner(text, llmrt_free);
+  return text ? std::string(text) : std::string();
+}
+
+Json parse_json(const std::string& text, const std::string& name) {
+  Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded()) fail(name + " is not valid JSON");
+  return json;
+}
+
+void write_out(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    fail(std::string("standard output: ") + std::strerror(errno));
+}
+
+void print_json(const Json& json) {
+  write_out(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void print_json_line(const Json& json) {
+  write_out(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+std::string human_bytes(double bytes) {
+  const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 4) bytes /= 1024, ++unit;
+  char text[32];
+  std::snprintf(text, sizeof text, unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
+  return text;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+Json stats(std::vector<double> values) {
+  if (values.empty()) return nullptr;
+  std::sort(values.begin(), values.end());
+  const size_t n = values.size();
+  const double median = n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+  return {{"median", median}, {"min", values.front()}, {"max", values.back()}};
+}
+
+}  // namespace cli

@@ -1,0 +1,61 @@
+// What the subcommands share: owned handles, failures, files, interruption. The tool uses include/llmrt.h and nothing else of the
+// library. Text goes to standard output, everything else to standard error. Exit status: 0, 1 failed, 2 usage, 130 interrupted.
+#pragma once
+
+#include <llmrt.h>
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cli {
+
+using Json = nlohmann::ordered_json;
+
+struct Release {
+  void operator()(llmrt_runtime* h) const { llmrt_runtime_release(h); }
+  void operator()(llmrt_source* h) const { llmrt_source_release(h); }
+  void operator()(llmrt_plan* h) const { llmrt_plan_release(h); }
+  void operator()(llmrt_model* h) const { llmrt_model_release(h); }
+  void operator()(llmrt_engine* h) const { llmrt_engine_release(h); }
+  void operator()(llmrt_session* h) const { llmrt_session_release(h); }
+  void operator()(llmrt_request* h) const { llmrt_request_release(h); }
+  void operator()(llmrt_job* h) const { llmrt_job_release(h); }
+  void operator()(llmrt_strlist* h) const { llmrt_strlist_release(h); }
+};
+template <class Handle>
+using Owned = std::unique_ptr<Handle, Release>;
+
+// What ends a subcommand early; main() prints the sentence and exits with the status.
+struct Failure {
+  std::string sentence;
+  int exit_status = 1;
+};
+[[noreturn]] void fail(std::string sentence);
+// Throws the library's last error if status is one.
+void check(llmrt_status status);
+[[noreturn]] void throw_last_error();
+
+// SIGINT sets a flag, nothing more: loops look at it.
+void catch_interrupts();
+bool interrupted();
+void clear_interrupt();
+[[noreturn]] void throw_interrupted();
+
+std::string read_file(const std::string& path);  // byte for byte; "-": standard input
+bool file_exists(const std::string& path);
+std::string take_text(char* text);  // owns and frees what the library gave
+Json parse_json(const std::string& text, const std::string& name);
+void write_out(std::string_view text);  // standard output, flushed; fails on a full disk
+void print_json(const Json& json);
+void print_json_line(const Json& json);  // large arrays on one line
+std::string human_bytes(double bytes);
+double seconds_now();
+
+// {median, min, max}
+Json stats(std::vector<double> values);
+
+}  // namespace cli

@@ -1,0 +1,119 @@
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "api_kit.h"
+
+using namespace api_test;
+
+namespace {
+
+struct Seen {
+  std::string text;
+  std::atomic<int> n_done{0};
+  llmrt_request* request = nullptr;
+  llmrt_engine* engine = nullptr;
+  llmrt_status inner_wait = LLMRT_OK, inner_submit = LLMRT_OK, inner_usage = LLMRT_ERR_INTERNAL;
+  int32_t stop_after = -1;
+  bool release_all = false;
+};
+
+int32_t on_event(void* user, const llmrt_event* event) {
+  auto& seen = *static_cast<Seen*>(user);
+  if (event->type == LLMRT_EVENT_TEXT) seen.text.append(event->text, event->text_len);
+  if (event->type == LLMRT_EVENT_DONE) {
+    seen.request = event->request;
+    ++seen.n_done;
+  }
+  if (event->type == LLMRT_EVENT_TEXT && seen.inner_wait == LLMRT_OK) {
+    seen.inner_wait = llmrt_request_wait(event->request, -1);
+    llmrt_request* other = nullptr;
+    seen.inner_submit = llmrt_submit_text(seen.engine, "a", 1, nullptr, &other);
+    llmrt_usage usage = {};
+    usage.struct_size = sizeof usage;
+    seen.inner_usage = llmrt_request_usage(event->request, &usage);
+  }
+  if (seen.release_all) {
+    llmrt_engine_release(seen.engine);
+    llmrt_request_release(event->request);
+  }
+  return seen.stop_after >= 0 && static_cast<int32_t>(seen.text.size()) >= seen.stop_after;
+}
+
+void ban_all_but_z(void*, int32_t, float* logits, int32_t n) {
+  for (int32_t i = 0; i < n; ++i)
+    if (i != 'z') logits[i] = -100.0f;
+}
+
+void wait_for(const std::atomic<int>& count) {
+  for (int i = 0; i < 5000 && count.load() == 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+}  // namespace
+
+TEST_CASE("callback: events arrive, waiting inside is busy, reading inside works") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  Seen seen;
+  seen.engine = engine.get();
+  llmrt_gen_options o = greedy(30);
+  o.delivery = 2;
+  o.on_event = on_event;
+  o.user = &seen;
+  const auto request = submit(engine.get(), "4", o);
+  wait_for(seen.n_done);
+  CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  CHECK(seen.text == "56789");
+  CHECK(seen.n_done == 1);
+  CHECK(seen.request == request.get());
+  CHECK(seen.inner_wait == LLMRT_ERR_BUSY);
+  CHECK(seen.inner_submit == LLMRT_ERR_BUSY);
+  CHECK(seen.inner_usage == LLMRT_OK);
+}
+
+TEST_CASE("callback: a nonzero answer cancels") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  Seen seen;
+  seen.engine = engine.get();
+  seen.stop_after = 5;
+  llmrt_gen_options o = greedy(-1);
+  o.delivery = 2;
+  o.on_event = on_event;
+  o.user = &seen;
+  const auto request = submit(engine.get(), "a", o);
+  CHECK(llmrt_request_wait(request.get(), 10000) == LLMRT_ERR_CANCELLED);
+  wait_for(seen.n_done);
+  CHECK(seen.n_done == 1);
+  CHECK(seen.text.substr(0, 5) == "bcdef");
+}
+
+TEST_CASE("callback: releasing engine and request inside does not wait for itself") {
+  auto model = load_table();
+  Seen seen;
+  seen.release_all = true;
+  seen.inner_wait = LLMRT_ERR_BUSY;  // not tried
+  llmrt_engine* engine = make_engine(model.get()).release();
+  seen.engine = engine;
+  llmrt_gen_options o = greedy(-1);
+  o.delivery = 2;
+  o.on_event = on_event;
+  o.user = &seen;
+  submit(engine, "a", o).release();
+  wait_for(seen.n_done);
+  model.reset();
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(50));  // the last owner ends the engine on a thread of its own
+  CHECK(llmrt_engine_pause(engine) == LLMRT_ERR_CLOSED);
+}
+
+TEST_CASE("callback: logits may be edited before the draw") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(4);
+  o.on_logits = ban_all_but_z;
+  const auto request = submit(engine.get(), "a", o);
+  CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  CHECK(text_of(request.get()) == "zzzz");
+}

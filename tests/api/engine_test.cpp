@@ -1,0 +1,111 @@
+#include <cmath>
+#include <map>
+
+#include "api_kit.h"
+
+using namespace api_test;
+
+TEST_CASE("engine: one queue serves all requests that ask for it, and names their handles") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(30);
+  o.delivery = 1;
+  std::map<llmrt_request*, std::string> texts;
+  std::vector<Owned<llmrt_request>> requests;
+  for (int i = 0; i < 5; ++i) {
+    o.tag = i;
+    requests.push_back(submit(engine.get(), std::string(1, static_cast<char>('1' + i)), o));
+  }
+  llmrt_event event = empty_event();
+  CHECK(llmrt_request_next(requests[0].get(), 0, &event) == LLMRT_ERR_INVALID_ARGUMENT);
+  for (size_t n_done = 0; n_done < requests.size();) {
+    REQUIRE(llmrt_engine_next(engine.get(), 10000, &event) == LLMRT_OK);
+    if (event.type == LLMRT_EVENT_TEXT) texts[event.request].append(event.text, event.text_len);
+    if (event.type == LLMRT_EVENT_DONE) ++n_done;
+  }
+  CHECK(llmrt_engine_next(engine.get(), 0, &event) == LLMRT_PENDING);
+  for (int i = 0; i < 5; ++i)
+    CHECK(texts[requests[static_cast<size_t>(i)].get()] ==
+          std::string("23456789").substr(static_cast<size_t>(i)));
+}
+
+TEST_CASE("engine: evaluate gives the logits of every position asked for") {
+  const auto model = load_table();
+  for (const int32_t threading : {0, 1}) {
+    const auto engine = make_engine(model.get(), threading);
+    const int32_t tokens[] = {'a', '5', 'z'};
+    std::vector<float> logits(2 * 258);
+    size_t n = 0;
+    CHECK(llmrt_evaluate(engine.get(), tokens, 3, 1, logits.data(), 10, &n) ==
+          LLMRT_ERR_BUFFER_TOO_SMALL);
+    CHECK(n == logits.size());
+    REQUIRE_OK(llmrt_evaluate(engine.get(), tokens, 3, 1, logits.data(), logits.size(), &n));
+    CHECK(std::fabs(logits['6'] - 20.0f) < 0.1f);
+    CHECK(std::fabs(logits[258 + 'a'] - 20.0f) < 0.1f);
+    CHECK(std::fabs(logits['a'] + 60.0f) < 0.5f);
+    CHECK(llmrt_evaluate(engine.get(), tokens, 3, 3, logits.data(), logits.size(), &n) ==
+          LLMRT_ERR_INVALID_ARGUMENT);
+    const int32_t outside = -1;
+    CHECK(llmrt_evaluate(engine.get(), &outside, 1, 0, logits.data(), logits.size(), &n) ==
+          LLMRT_ERR_INVALID_ARGUMENT);
+  }
+}
+
+TEST_CASE("engine: pause keeps requests, resume goes on") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  CHECK_OK(llmrt_engine_pause(engine.get()));
+  CHECK_OK(llmrt_engine_pause(engine.get()));
+  const auto request = submit(engine.get(), "1", greedy(20));
+  CHECK(llmrt_request_wait(request.get(), 50) == LLMRT_PENDING);
+  CHECK(text_of(request.get()).empty());
+  CHECK_OK(llmrt_engine_resume(engine.get()));
+  CHECK(llmrt_request_wait(request.get(), 10000) == LLMRT_OK);
+  CHECK(text_of(request.get()) == "23456789");
+}
+
+TEST_CASE("engine: close cancels what runs and refuses what comes") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto request = submit(engine.get(), "a", greedy(-1));
+  CHECK_OK(llmrt_engine_close(engine.get(), 0));
+  CHECK(llmrt_request_wait(request.get(), 1000) == LLMRT_ERR_CANCELLED);
+  llmrt_request* refused = nullptr;
+  CHECK(llmrt_submit_text(engine.get(), "a", 1, nullptr, &refused) == LLMRT_ERR_CLOSED);
+}
+
+TEST_CASE("engine: metrics count requests and tokens") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto session = make_session(engine.get());
+  const auto request = submit(engine.get(), "12345", greedy(20));
+  REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  llmrt_metrics m = {};
+  m.struct_size = sizeof m;
+  REQUIRE_OK(llmrt_engine_metrics(engine.get(), &m));
+  CHECK(m.done == 1);
+  CHECK(m.prompt_tokens == 5);
+  CHECK(m.generated_tokens >= 4);
+  CHECK(m.sessions == 1);
+  CHECK(m.kv_total > 0);
+  CHECK(m.weight_bytes > 0);
+  CHECK(m.host_bytes >= m.weight_bytes);
+  CHECK(m.heartbeat > 0);
+  CHECK(llmrt_engine_trim(engine.get(), 0) == LLMRT_ERR_INVALID_ARGUMENT);
+  for (int32_t level = 1; level <= 3; ++level) CHECK_OK(llmrt_engine_trim(engine.get(), level));
+  CHECK(llmrt_engine_step(engine.get(), 0) == LLMRT_ERR_UNSUPPORTED);
+}
+
+TEST_CASE("engine: a full queue is told") {
+  const auto model = load_table();
+  llmrt_engine_options o = engine_options();
+  o.queue_limit = 2;
+  o.threading = 1;
+  llmrt_engine* engine = nullptr;
+  REQUIRE_OK(llmrt_engine_create(model.get(), &o, &engine));
+  const Owned<llmrt_engine> owner(engine);
+  std::vector<Owned<llmrt_request>> requests;
+  for (int i = 0; i < 2; ++i) requests.push_back(submit(engine, "a", greedy(5)));
+  llmrt_request* refused = nullptr;
+  CHECK(llmrt_submit_text(engine, "a", 1, nullptr, &refused) == LLMRT_ERR_QUEUE_FULL);
+}

@@ -1,0 +1,197 @@
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "api_kit.h"
+
+using namespace api_test;
+
+namespace {
+
+llmrt_model_options model_options() {
+  llmrt_model_options o;
+  llmrt_model_options_init(&o, sizeof o);
+  return o;
+}
+
+// Reads that wait until they are let through.
+struct Gate {
+  std::atomic<bool> open{false};
+};
+int64_t gated_read(void* user, int64_t, void*, int64_t) {
+  while (!static_cast<Gate*>(user)->open.load())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("model: info, metadata and tensors tell what the file says") {
+  const auto model = load_table();
+  llmrt_model_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_model_get_info(model.get(), &info));
+  CHECK(std::string(info.arch) == "llama");
+  CHECK(info.n_vocab == 258);
+  CHECK(info.n_ctx_train == 512);
+  CHECK(info.n_layer == 1);
+  CHECK(info.caps == 1);
+  CHECK(std::string(info.hash).size() == 32);
+  CHECK(info.weight_bytes > 0);
+  CHECK(std::string(info.isa) != "");
+
+  char* value = nullptr;
+  REQUIRE_OK(llmrt_model_metadata(model.get(), "general.architecture", &value));
+  CHECK(take(value) == "\"llama\"");
+  CHECK(llmrt_model_metadata(model.get(), "no.such.key", &value) == LLMRT_ERR_NOT_FOUND);
+  CHECK(last_error().find("no.such.key") != std::string::npos);
+  const int32_t n = llmrt_model_metadata_count(model.get());
+  CHECK(n > 10);
+  char* key = nullptr;
+  REQUIRE_OK(llmrt_model_metadata_at(model.get(), 0, &key, &value));
+  CHECK(take(key) == "general.architecture");
+  CHECK(take(value) == "\"llama\"");
+  CHECK(llmrt_model_metadata_at(model.get(), n, &key, &value) == LLMRT_ERR_NOT_FOUND);
+
+  CHECK(llmrt_model_tensor_count(model.get()) == 12);
+  llmrt_tensor_info t = {};
+  t.struct_size = sizeof t;
+  REQUIRE_OK(llmrt_model_tensor_get(model.get(), 0, &t));
+  CHECK(std::string(t.name) == "token_embd.weight");
+  CHECK(std::string(t.type) == "F32");
+  CHECK(std::string(t.device) != "");
+  CHECK(t.n_dims == 2);
+  CHECK(t.d0 == 288);
+  CHECK(t.d1 == 258);
+  CHECK(t.bytes == 288 * 258 * 4);
+  CHECK(llmrt_model_tensor_get(model.get(), 12, &t) == LLMRT_ERR_NOT_FOUND);
+}
+
+TEST_CASE("model: metadata_only answers questions but makes no engine") {
+  llmrt_model_options o = model_options();
+  o.metadata_only = 1;
+  const auto model = load_table(&o);
+  llmrt_model_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_model_get_info(model.get(), &info));
+  CHECK(info.caps == 0);
+  CHECK(info.weight_bytes == 0);
+  char* prompt = nullptr;
+  REQUIRE_OK(llmrt_chat_render(model.get(), R"([{"role":"user","content":"x"}])", nullptr, nullptr,
+                               1, &prompt));
+  CHECK(take(prompt) == "[user]x>");
+  llmrt_engine* engine = nullptr;
+  CHECK(llmrt_engine_create(model.get(), nullptr, &engine) == LLMRT_ERR_UNSUPPORTED);
+  CHECK(last_error().find("metadata_only") != std::string::npos);
+}
+
+TEST_CASE("model: overrides, devices and limits") {
+  llmrt_model_options o = model_options();
+  o.metadata_overrides = R"({"general.name": "other", "llama.context_length": 128})";
+  const auto model = load_table(&o);
+  llmrt_model_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_model_get_info(model.get(), &info));
+  CHECK(std::string(info.name) == "other");
+  CHECK(info.n_ctx_train == 128);
+
+  llmrt_model* none = nullptr;
+  o = model_options();
+  o.devices = "cudo:0";
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) < 0);
+  CHECK(last_error().find("cudo:0") != std::string::npos);
+  o = model_options();
+  o.host_memory_limit = 1000;
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) == LLMRT_ERR_MEMORY_BUDGET);
+  CHECK(last_error().find("1000") != std::string::npos);
+  o = model_options();
+  o.metadata_overrides = "{";
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) < 0);
+  CHECK(none == nullptr);
+}
+
+TEST_CASE("model: a job loads with progress, and its model is taken once") {
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_path(table_path().c_str(), &source));
+  llmrt_job* job = nullptr;
+  REQUIRE_OK(llmrt_model_load_async(nullptr, source, nullptr, &job));
+  llmrt_source_release(source);
+  llmrt_job_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE(llmrt_job_poll(job, 20000, &info) == LLMRT_OK);
+  CHECK(info.status == LLMRT_OK);
+  CHECK(info.progress == 1.0);
+  CHECK(info.done == info.total);
+  llmrt_model* model = nullptr;
+  REQUIRE_OK(llmrt_job_take_model(job, &model));
+  llmrt_model* again = nullptr;
+  CHECK(llmrt_job_take_model(job, &again) == LLMRT_ERR_NOT_FOUND);
+  llmrt_job_release(job);
+  char* text = nullptr;
+  CHECK_OK(llmrt_model_ask(model, "hi", nullptr, &text));
+  CHECK(take(text) == "123456789");
+  llmrt_model_release(model);
+}
+
+TEST_CASE("model: a job's failure is the job's, and a hanging read ends in ERR_TIMEOUT") {
+  static Gate gate;  // outlives the abandoned read
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_callbacks(1 << 20, gated_read, nullptr, &gate, &source));
+  llmrt_model_options o = model_options();
+  llmrt_job* job = nullptr;
+  REQUIRE_OK(llmrt_model_load_async(nullptr, source, &o, &job));
+  CHECK(llmrt_job_poll(job, 20, nullptr) == LLMRT_PENDING);
+  llmrt_error_info error = {};
+  error.struct_size = sizeof error;
+  REQUIRE_OK(llmrt_job_error(job, &error));
+  CHECK(error.status == LLMRT_PENDING);
+  llmrt_model* model = nullptr;
+  CHECK(llmrt_job_take_model(job, &model) == LLMRT_PENDING);
+
+  o.timeout_ms = 50;
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(llmrt_model_load_source(nullptr, source, &o, &model) == LLMRT_ERR_TIMEOUT);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  CHECK(last_error().find("timeout_ms = 50") != std::string::npos);
+  llmrt_source_release(source);
+
+  gate.open.store(true);
+  CHECK(llmrt_job_poll(job, 20000, nullptr) == LLMRT_ERR_IO);
+  REQUIRE_OK(llmrt_job_error(job, &error));
+  CHECK(error.status == LLMRT_ERR_IO);
+  CHECK(std::string(error.message) != "");
+  llmrt_job_release(job);
+}
+
+TEST_CASE("model: a plan tells what loading and an engine take, without loading") {
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_path(table_path().c_str(), &source));
+  llmrt_plan* plan = nullptr;
+  REQUIRE_OK(llmrt_plan_create(nullptr, source, nullptr, nullptr, &plan));
+  llmrt_plan_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_plan_get_info(plan, &info));
+  CHECK(info.fits == 1);
+  CHECK(info.n_devices == 1);
+  CHECK(info.ctx_tokens == 512);
+  CHECK(info.host_total == info.weights + info.kv + info.compute);
+  llmrt_plan_device device = {};
+  device.struct_size = sizeof device;
+  REQUIRE_OK(llmrt_plan_get_device(plan, 0, &device));
+  CHECK(device.weights == info.weights);
+  CHECK(llmrt_plan_get_device(plan, 1, &device) == LLMRT_ERR_NOT_FOUND);
+  llmrt_plan_release(plan);
+
+  llmrt_model_options o = model_options();
+  o.host_memory_limit = 1000;
+  REQUIRE_OK(llmrt_plan_create(nullptr, source, &o, nullptr, &plan));
+  REQUIRE_OK(llmrt_plan_get_info(plan, &info));
+  CHECK(info.fits == 0);
+  llmrt_plan_release(plan);
+  llmrt_source_release(source);
+  const auto model = load_table();
+  llmrt_model_info loaded = {};
+  loaded.struct_size = sizeof loaded;
+  REQUIRE_OK(llmrt_model_get_info(model.get(), &loaded));
+  CHECK(loaded.weight_bytes == info.weights);
+}

@@ -1,0 +1,126 @@
+#include <cmath>
+#include <limits>
+
+#include "api_kit.h"
+
+using namespace api_test;
+
+namespace {
+
+// A change to good options that must be refused with a sentence naming the field.
+template <class Options>
+struct BadValue {
+  const char* field;
+  void (*set)(Options& o);
+};
+
+}  // namespace
+
+TEST_CASE("options: engine options out of range are named with what is allowed") {
+  const auto model = load_table();
+  const BadValue<llmrt_engine_options> bad[] = {
+      {"threading", [](auto& o) { o.threading = 2; }},
+      {"ctx_tokens", [](auto& o) { o.ctx_tokens = -1; }},
+      {"max_running", [](auto& o) { o.max_running = 0; }},
+      {"max_batch", [](auto& o) { o.max_batch = -5; }},
+      {"prefill_chunk", [](auto& o) { o.prefill_chunk = -1; }},
+      {"kv_type", [](auto& o) { o.kv_type = "q11"; }},
+      {"kv_budget", [](auto& o) { o.kv_budget = -2; }},
+      {"prefix_cache", [](auto& o) { o.prefix_cache = 2; }},
+      {"numerics", [](auto& o) { o.numerics = 9; }},
+      {"block_tokens", [](auto& o) { o.block_tokens = 33; }},
+      {"batching", [](auto& o) { o.batching = 3; }},
+      {"batch_wait_us", [](auto& o) { o.batch_wait_us = -1; }},
+      {"queue_limit", [](auto& o) { o.queue_limit = 0; }},
+      {"overflow", [](auto& o) { o.overflow = 3; }},
+      {"cache_namespace", [](auto& o) { o.cache_namespace = "\xff"; }},
+  };
+  for (const auto& b : bad) {
+    INFO(b.field);
+    llmrt_engine_options o = engine_options();
+    b.set(o);
+    llmrt_engine* engine = nullptr;
+    CHECK(llmrt_engine_create(model.get(), &o, &engine) == LLMRT_ERR_INVALID_ARGUMENT);
+    CHECK(engine == nullptr);
+    CHECK(last_error().find(b.field) != std::string::npos);
+  }
+}
+
+TEST_CASE("options: generation options out of range are named before a request exists") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  static const float kNan = nan;
+  const BadValue<llmrt_gen_options> bad[] = {
+      {"max_tokens", [](auto& o) { o.max_tokens = -2; }},
+      {"n", [](auto& o) { o.n = 0; }},
+      {"timeout_ms", [](auto& o) { o.timeout_ms = -1; }},
+      {"stall_timeout_ms", [](auto& o) { o.stall_timeout_ms = -1; }},
+      {"temperature", [](auto& o) { o.temperature = -0.5f; }},
+      {"temperature", [](auto& o) { o.temperature = kNan; }},
+      {"top_p", [](auto& o) { o.top_p = kNan; }},
+      {"min_p", [](auto& o) { o.min_p = kNan; }},
+      {"typical", [](auto& o) { o.typical_p = kNan; }},
+      {"penalty_last_n", [](auto& o) { o.penalty_last_n = -2; }},
+      {"repeat_penalty", [](auto& o) { o.repeat_penalty = 0; }},
+      {"frequency_penalty", [](auto& o) { o.frequency_penalty = kNan; }},
+      {"presence_penalty", [](auto& o) { o.presence_penalty = kNan; }},
+      {"xtc_probability", [](auto& o) { o.xtc_probability = kNan; }},
+      {"dry", [](auto& o) { o.dry_multiplier = kNan; }},
+      {"chain", [](auto& o) { o.sampler_chain = "penalties;topk"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "[1]"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "{\"999999\": 1}"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "{\"-1\": 1}"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "{\"65\": \"x\"}"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "{\"65\": {\"a\": 1}}"; }},
+      {"logprobs", [](auto& o) { o.logprobs = 21; }},
+      {"ignore_eos", [](auto& o) { o.ignore_eos = 7; }},
+      {"delivery", [](auto& o) { o.delivery = 3; }},
+      {"on_event", [](auto& o) { o.delivery = 2; }},
+      {"text_flags", [](auto& o) { o.text_flags = 4; }},
+  };
+  for (const auto& b : bad) {
+    INFO(b.field);
+    llmrt_gen_options o = greedy(4);
+    b.set(o);
+    llmrt_request* request = nullptr;
+    CHECK(llmrt_submit_text(engine.get(), "a", 1, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
+    CHECK(request == nullptr);
+    CHECK_MESSAGE(last_error().find(b.field) != std::string::npos, last_error());
+  }
+}
+
+TEST_CASE("options: the defaults are those of the rules") {
+  llmrt_gen_options g;
+  llmrt_gen_options_init(&g, sizeof g);
+  CHECK(g.max_tokens == -1);
+  CHECK(g.n == 1);
+  CHECK(g.seed == -1);
+  CHECK(g.temperature == -1.0f);
+  CHECK(g.top_k == 40);
+  CHECK(g.top_p == 0.95f);
+  CHECK(g.min_p == 0.05f);
+  CHECK(g.typical_p == 1.0f);
+  CHECK(g.repeat_penalty == 1.0f);
+  const llmrt_engine_options e = engine_options();
+  CHECK(e.max_running == 16);
+  CHECK(std::string(e.kv_type) == "bf16");
+  CHECK(e.block_tokens == 32);
+  CHECK(e.prefix_cache == 1);
+  CHECK(e.queue_limit == 1024);
+  CHECK(e.kv_budget == -1);
+  llmrt_runtime_options r;
+  llmrt_runtime_options_init(&r, sizeof r);
+  CHECK(r.log_level == 2);
+  CHECK(r.worker_threads == 0);
+}
+
+TEST_CASE("options: a nested or deep logit_bias is refused without recursion") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const std::string deep = "{\"1\":" + std::string(100000, '[') + std::string(100000, ']') + "}";
+  llmrt_gen_options o = greedy(4);
+  o.logit_bias = deep.c_str();
+  llmrt_request* request = nullptr;
+  CHECK(llmrt_submit_text(engine.get(), "a", 1, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
+}

@@ -1,0 +1,195 @@
+#include <set>
+#include <string_view>
+
+#include "api_kit.h"
+
+using namespace api_test;
+
+TEST_CASE("request: events join to the text, DONE comes last and once, then END for ever") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(50);
+  o.tag = 77;
+  const auto request = submit(engine.get(), "3", o);
+  std::string text;
+  int n_done = 0;
+  llmrt_event event = empty_event();
+  llmrt_status status = LLMRT_OK;
+  while ((status = llmrt_request_next(request.get(), -1, &event)) == LLMRT_OK) {
+    CHECK(n_done == 0);
+    CHECK(event.request == request.get());
+    CHECK(event.tag == 77);
+    if (event.type == LLMRT_EVENT_TEXT) text.append(event.text, event.text_len);
+    if (event.type == LLMRT_EVENT_DONE) {
+      ++n_done;
+      CHECK(event.finish == LLMRT_FINISH_STOP);
+      CHECK(event.error == LLMRT_OK);
+    }
+  }
+  CHECK(status == LLMRT_END);
+  CHECK(n_done == 1);
+  CHECK(text == "456789");
+  CHECK(text_of(request.get()) == text);
+  CHECK(llmrt_request_next(request.get(), 0, &event) == LLMRT_END);
+  CHECK(llmrt_request_wait(request.get(), 0) == LLMRT_OK);
+  CHECK(llmrt_request_finish(request.get(), 0) == LLMRT_FINISH_STOP);
+}
+
+TEST_CASE("request: tokens, usage and the message of an answer") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(3);
+  o.logprobs = 2;
+  o.seed = int64_t{1} << 40;
+  const auto request = submit(engine.get(), "aab", o);
+  REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  CHECK(llmrt_request_finish(request.get(), 0) == LLMRT_FINISH_LENGTH);
+  int32_t ids[3] = {}, n = 0;
+  CHECK(llmrt_request_tokens(request.get(), 0, ids, 2, &n) == LLMRT_ERR_BUFFER_TOO_SMALL);
+  CHECK(n == 3);
+  REQUIRE_OK(llmrt_request_tokens(request.get(), 0, ids, 3, &n));
+  CHECK(ids[0] == 'c');
+  CHECK(ids[2] == 'e');
+  llmrt_usage usage = {};
+  usage.struct_size = sizeof usage;
+  REQUIRE_OK(llmrt_request_usage(request.get(), &usage));
+  CHECK(usage.prompt_tokens == 3);
+  CHECK(usage.generated_tokens == 3);
+  CHECK(usage.seed == int64_t{1} << 40);
+  CHECK(std::string(usage.isa) != "");
+  char* json = nullptr;
+  REQUIRE_OK(llmrt_request_message(request.get(), 0, &json));
+  const std::string message = take(json);
+  CHECK(message.find(R"("content":"cde","finish":"length","logprobs":[{"id":99,)") !=
+        std::string::npos);
+  CHECK(llmrt_request_text(request.get(), 1, &json) == LLMRT_ERR_NOT_FOUND);
+  CHECK(llmrt_request_finish(request.get(), -1) == LLMRT_ERR_NOT_FOUND);
+}
+
+TEST_CASE("request: cancel ends it, text stays readable, and the error is cancelled") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto request = submit(engine.get(), "a", greedy(-1));
+  llmrt_event event = empty_event();
+  while (llmrt_request_next(request.get(), -1, &event) == LLMRT_OK &&
+         event.type != LLMRT_EVENT_TEXT) {
+  }
+  CHECK_OK(llmrt_request_cancel(request.get(), 0));
+  CHECK_OK(llmrt_request_cancel(request.get(), 1));  // idempotent
+  CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_ERR_CANCELLED);
+  CHECK(text_of(request.get()).substr(0, 3) == "bcd");
+  llmrt_error_info error = {};
+  error.struct_size = sizeof error;
+  REQUIRE_OK(llmrt_request_error(request.get(), &error));
+  CHECK(error.status == LLMRT_ERR_CANCELLED);
+  CHECK(llmrt_request_finish(request.get(), 0) == LLMRT_FINISH_CANCELLED);
+}
+
+TEST_CASE("request: a host-stepped engine works only inside calls") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get(), 1);
+  const auto request = submit(engine.get(), "7", greedy(20));
+  llmrt_event event = empty_event();
+  CHECK(llmrt_request_next(request.get(), 0, &event) == LLMRT_PENDING);
+  CHECK(llmrt_request_wait(request.get(), 0) == LLMRT_PENDING);
+  SUBCASE("by step") {
+    for (int i = 0; i < 1000 && llmrt_engine_step(engine.get(), 0) == LLMRT_PENDING; ++i) {
+    }
+    CHECK(llmrt_request_wait(request.get(), 0) == LLMRT_OK);
+  }
+  SUBCASE("by a step until no work is left") {
+    CHECK(llmrt_engine_step(engine.get(), -1) == LLMRT_OK);
+  }
+  SUBCASE("by waiting") { CHECK(llmrt_request_wait(request.get(), 10000) == LLMRT_OK); }
+  CHECK(text_of(request.get()) == "89");
+}
+
+TEST_CASE(
+    "request: samples share the prompt, have seeds of their own, and the seed tells them again") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(40);
+  o.temperature = 1;
+  o.n = 4;
+  const auto request = submit(engine.get(), "!", o);
+  REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  std::set<std::string> texts;
+  for (int32_t i = 0; i < 4; ++i) texts.insert(text_of(request.get(), i));
+  CHECK(texts.size() == 4);
+  llmrt_usage usage = {};
+  usage.struct_size = sizeof usage;
+  REQUIRE_OK(llmrt_request_usage(request.get(), &usage));
+  o.seed = usage.seed;
+  const auto again = submit(engine.get(), "!", o);
+  REQUIRE(llmrt_request_wait(again.get(), -1) == LLMRT_OK);
+  for (int32_t i = 0; i < 4; ++i) CHECK(text_of(again.get(), i) == text_of(request.get(), i));
+}
+
+TEST_CASE("request: stop strings leave no trace in text and events") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_strlist* stop = nullptr;
+  REQUIRE_OK(llmrt_strlist_create(&stop));
+  REQUIRE_OK(llmrt_strlist_add(stop, "fgh"));
+  llmrt_gen_options o = greedy(50);
+  o.stop = stop;
+  const auto request = submit(engine.get(), "a", o);
+  llmrt_strlist_release(stop);  // copied by submit
+  std::string text;
+  llmrt_event event = empty_event();
+  while (llmrt_request_next(request.get(), -1, &event) == LLMRT_OK)
+    if (event.type == LLMRT_EVENT_TEXT) text.append(event.text, event.text_len);
+  CHECK(text == "bcde");
+  CHECK(text_of(request.get()) == "bcde");
+  CHECK(llmrt_request_finish(request.get(), 0) == LLMRT_FINISH_STOP);
+}
+
+TEST_CASE("request: prompts at the edge of the context") {
+  const auto model = load_table();
+  llmrt_engine_options eo = engine_options();
+  eo.ctx_tokens = 64;
+  llmrt_engine* engine = nullptr;
+  REQUIRE_OK(llmrt_engine_create(model.get(), &eo, &engine));
+  const Owned<llmrt_engine> owner(engine);
+  const std::vector<int32_t> prompt(66, 'a');
+  const llmrt_gen_options o = greedy(1);
+  for (size_t n = 62; n <= 66; ++n) {
+    INFO(n);
+    llmrt_request* request = nullptr;
+    const llmrt_status status = llmrt_submit_tokens(engine, prompt.data(), n, &o, &request);
+    const Owned<llmrt_request> request_owner(request);
+    if (n <= 63) {
+      REQUIRE_OK(status);
+      CHECK(llmrt_request_wait(request, -1) == LLMRT_OK);
+      CHECK(text_of(request) == "b");
+    } else if (n > 64) {
+      CHECK(status == LLMRT_ERR_CONTEXT_FULL);
+      CHECK(last_error().find("64") != std::string::npos);
+    }
+  }
+  llmrt_request* request = nullptr;
+  const int32_t outside = 258;
+  CHECK(llmrt_submit_tokens(engine, &outside, 1, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_submit_tokens(engine, prompt.data(), 0, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_submit_text(engine, "\xff", 1, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_submit_text(engine, "", 0, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("request: submit_chat answers through the template") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const llmrt_gen_options o = greedy(50);
+  llmrt_request* request = nullptr;
+  REQUIRE_OK(
+      llmrt_submit_chat(engine.get(), R"([{"role":"user","content":"hello"}])", &o, &request));
+  const Owned<llmrt_request> owner(request);
+  CHECK(llmrt_request_wait(request, -1) == LLMRT_OK);
+  CHECK(text_of(request) == "123456789");
+  llmrt_request* none = nullptr;
+  CHECK(llmrt_submit_chat(engine.get(), "{", &o, &none) < 0);
+  CHECK(llmrt_submit_chat(engine.get(), "[1]", &o, &none) < 0);
+  CHECK(llmrt_submit_chat(engine.get(),
+                          (std::string(100000, '[') + std::string(100000, ']')).c_str(), &o,
+                          &none) < 0);
+  CHECK(none == nullptr);
+}

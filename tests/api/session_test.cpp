@@ -1,0 +1,169 @@
+#include "api_kit.h"
+
+using namespace api_test;
+
+namespace {
+
+Owned<llmrt_request> submit_turn(llmrt_session* session,
+                                 const llmrt_gen_options* options = nullptr) {
+  llmrt_request* request = nullptr;
+  REQUIRE_OK(llmrt_session_submit(session, options, &request));
+  return Owned<llmrt_request>(request);
+}
+
+constexpr const char* kOneTurn =
+    R"([{"role":"user","content":"hi"},{"role":"assistant","content":"123456789"}])";
+
+}  // namespace
+
+TEST_CASE("session: answers join the history, ask does it in one call") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto session = make_session(engine.get());
+  CHECK(history_of(session.get()) == "[]");
+  REQUIRE_OK(llmrt_session_add(session.get(), "user", "hi"));
+  const auto request = submit_turn(session.get());
+  CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  CHECK(history_of(session.get()) == kOneTurn);
+  char* answer = nullptr;
+  REQUIRE_OK(llmrt_session_ask(session.get(), "and?", nullptr, &answer));
+  CHECK(take(answer) == "123456789");
+  CHECK(llmrt_session_token_count(session.get()) ==
+        static_cast<int32_t>(
+            std::string("[user]hi[assistant]123456789[user]and?[assistant]123456789>").size()));
+  CHECK_OK(llmrt_session_rewind(session.get(), 2));
+  CHECK(history_of(session.get()) == kOneTurn);
+  CHECK(llmrt_session_rewind(session.get(), 3) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_session_rewind(session.get(), -1) == LLMRT_ERR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("session: one answer at a time, and a released request rolls back") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get(), 1);
+  const auto session = make_session(engine.get());
+  REQUIRE_OK(llmrt_session_add(session.get(), "user", "hi"));
+  auto request = submit_turn(session.get());
+  llmrt_request* second = nullptr;
+  CHECK(llmrt_session_submit(session.get(), nullptr, &second) == LLMRT_ERR_BUSY);
+  CHECK(llmrt_session_add(session.get(), "user", "x") == LLMRT_ERR_BUSY);
+  CHECK(llmrt_session_rewind(session.get(), 0) == LLMRT_ERR_BUSY);
+  llmrt_session* fork = nullptr;
+  CHECK(llmrt_session_fork(session.get(), &fork) == LLMRT_ERR_BUSY);
+  CHECK(history_of(session.get()) == R"([{"role":"user","content":"hi"}])");
+  request.reset();
+  CHECK(history_of(session.get()) == R"([{"role":"user","content":"hi"}])");
+  CHECK_OK(llmrt_session_add(session.get(), "user", "x"));
+}
+
+TEST_CASE("session: a cancelled answer is kept only if cancel says so") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get(), 1);
+  for (const int32_t keep : {0, 1}) {
+    const auto session = make_session(engine.get());
+    REQUIRE_OK(llmrt_session_add(session.get(), "user", "hi"));
+    const auto request = submit_turn(session.get());
+    while (text_of(request.get()).size() < 3)
+      REQUIRE(llmrt_engine_step(engine.get(), 0) == LLMRT_PENDING);
+    CHECK_OK(llmrt_request_cancel(request.get(), keep));
+    CHECK(llmrt_request_wait(request.get(), 0) == LLMRT_ERR_CANCELLED);
+    const std::string partial = text_of(request.get());
+    const std::string user = R"([{"role":"user","content":"hi"})";
+    CHECK(history_of(session.get()) ==
+          (keep ? user + R"(,{"role":"assistant","content":")" + partial + "\"}]" : user + "]"));
+  }
+}
+
+TEST_CASE("session: a failed ask leaves the history as it was") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto session = make_session(engine.get());
+  char* answer = nullptr;
+  llmrt_gen_options o = greedy(5);
+  o.top_p = -1;
+  CHECK(llmrt_session_ask(session.get(), "hi", &o, &answer) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(answer == nullptr);
+  CHECK(llmrt_session_ask(session.get(), std::string(600, 'x').c_str(), nullptr, &answer) ==
+        LLMRT_ERR_CONTEXT_FULL);
+  CHECK(history_of(session.get()) == "[]");
+  CHECK(llmrt_session_submit(session.get(), nullptr, nullptr) == LLMRT_ERR_INVALID_ARGUMENT);
+  llmrt_request* request = nullptr;
+  CHECK(llmrt_session_submit(session.get(), nullptr, &request) ==
+        LLMRT_ERR_INVALID_ARGUMENT);  // nothing to answer
+  REQUIRE_OK(llmrt_session_ask(session.get(), "hi", nullptr, &answer));
+  CHECK(take(answer) == "123456789");
+  CHECK(history_of(session.get()) == kOneTurn);
+}
+
+TEST_CASE("session: system message, JSON messages and forks") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_session_options o;
+  llmrt_session_options_init(&o, sizeof o);
+  o.system = "be brief";
+  llmrt_session* session = nullptr;
+  REQUIRE_OK(llmrt_session_create(engine.get(), &o, &session));
+  const Owned<llmrt_session> owner(session);
+  CHECK_OK(llmrt_session_add_json(session, R"({"role":"user","content":"x","name":"Ann"})"));
+  CHECK(llmrt_session_add_json(session, R"({"content":"x"})") == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_session_add_json(session, "[]") == LLMRT_ERR_INVALID_ARGUMENT);
+  const std::string deep =
+      R"({"role":"user","content":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
+  CHECK(llmrt_session_add_json(session, deep.c_str()) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_session_add(session, "", "x") == LLMRT_ERR_INVALID_ARGUMENT);
+  llmrt_session* fork = nullptr;
+  REQUIRE_OK(llmrt_session_fork(session, &fork));
+  const Owned<llmrt_session> fork_owner(fork);
+  char* answer = nullptr;
+  REQUIRE_OK(llmrt_session_ask(fork, "y", nullptr, &answer));
+  CHECK(take(answer) == "123456789");
+  CHECK(history_of(session) ==
+        R"([{"role":"system","content":"be brief"},{"role":"user","content":"x","name":"Ann"}])");
+}
+
+TEST_CASE("session: prefill computes the prompt ahead and says nothing") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto session = make_session(engine.get());
+  REQUIRE_OK(llmrt_session_add(session.get(), "user", std::string(100, 'q').c_str()));
+  llmrt_request* warm = nullptr;
+  REQUIRE_OK(llmrt_session_prefill(session.get(), &warm));
+  CHECK(llmrt_request_wait(warm, -1) == LLMRT_OK);
+  CHECK(text_of(warm).empty());
+  llmrt_request_release(warm);
+  const auto request = submit_turn(session.get());
+  REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+  llmrt_usage usage = {};
+  usage.struct_size = sizeof usage;
+  REQUIRE_OK(llmrt_request_usage(request.get(), &usage));
+  CHECK(usage.prompt_tokens == 107);
+  CHECK(usage.cached_tokens >= 96);
+}
+
+TEST_CASE("session: overflow 2 leaves the oldest turns out of the prompt, not out of the history") {
+  const auto model = load_table();
+  llmrt_engine_options eo = engine_options();
+  eo.ctx_tokens = 128;
+  eo.overflow = 2;
+  llmrt_engine* engine = nullptr;
+  REQUIRE_OK(llmrt_engine_create(model.get(), &eo, &engine));
+  const Owned<llmrt_engine> owner(engine);
+  const auto session = make_session(engine);
+  for (int i = 0; i < 6; ++i) {
+    char* answer = nullptr;
+    REQUIRE_OK(llmrt_session_ask(session.get(), "a question of some length", nullptr, &answer));
+    CHECK(take(answer) == "123456789");
+  }
+  CHECK(llmrt_session_token_count(session.get()) > 128);
+}
+
+TEST_CASE("session: a model without a template names the option that helps") {
+  llmrt_model_options o;
+  llmrt_model_options_init(&o, sizeof o);
+  o.chat_template = "{% if %}";
+  llmrt_model* broken = nullptr;
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &broken) == LLMRT_ERR_TEMPLATE);
+  llmrt_error_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_last_error_info(&info));
+  CHECK(info.line == 1);
+}
