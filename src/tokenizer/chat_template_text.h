@@ -1,0 +1,32 @@
+// Values as text, the way Python writes them: str(), repr() and json.dumps().
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "tokenizer/chat_template_builder.h"
+#include "tokenizer/chat_template_value.h"
+
+namespace llmrt::jinja {
+
+inline constexpr uint32_t kMaxWriteDepth = 100;
+
+// float.__repr__: the shortest digits that read back the same, "1e+16" from 16 digits on, "100.0", "inf", "nan".
+std::string real_repr(double value);
+
+// Writers return a plain sentence (no position) when the value cannot be written; the caller looks at out.over_limit().
+Status write_str(TextBuilder& out, const Value& value);
+Status write_repr(TextBuilder& out, const Value& value, uint32_t depth = 0);
+
+struct JsonStyle {
+  bool ascii = false;  // escape everything beyond ASCII
+  bool sort_keys = false;
+  bool pretty = false;  // line breaks and `indent` per level
+  std::string indent;
+  std::string item_separator = ", ";  // "," where pretty
+  std::string key_separator = ": ";
+};
+// json.dumps. All of the text is input if any part of the value was.
+Status write_json(TextBuilder& out, const Value& value, const JsonStyle& style);
+
+}  // namespace llmrt::jinja
