@@ -1,0 +1,169 @@
+// What a file must have to be a model, and the sentence when it does not.
+#include "model/model_kit.h"
+
+using namespace llmrt;
+using namespace llmrt::test;
+
+namespace {
+
+using Change = std::function<void(TinyModel&)>;
+
+std::string failure_after(const Change& change, const char* arch = "llama") {
+  TinyModel model(arch);
+  change(model);
+  return model.failure();
+}
+
+}  // namespace
+
+TEST_CASE("a tiny llama is understood") {
+  TinyModel model;
+  model.texts["general.name"] = "Tiny";
+  model.counts["general.file_type"] = 15;
+  auto def = model.define();
+  REQUIRE(def.ok());
+  const ModelDef& d = def.value();
+  CHECK(d.name == "Tiny");
+  CHECK(d.quant == "Q4_K_M");
+  CHECK(d.n_params == 32 * 40 + 32 + 2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 3 * 32 * 48));
+  CHECK(d.hparams.n_vocab == 40);
+  CHECK(d.hparams.d_k == 8);
+  CHECK(d.hparams.d_rot == 8);
+  CHECK(d.hparams.rope_base == 10000);
+  CHECK(d.program.kv_groups == std::vector<KvGroup>{{AttnKind::full, 0, 2, 2, 8, 8}});
+  CHECK(d.program.weights.size() == model.tensors.size());  // the tied embedding once
+  CHECK(check_shapes(d.program).ok());
+}
+
+TEST_CASE("the name of the quantization falls back to the commonest type") {
+  TinyModel model;
+  CHECK(model.define().value().quant == "F32");
+  model.counts["general.file_type"] = 9999;
+  CHECK(model.define().value().quant == "F32");
+  model.counts["general.file_type"] = 1024 + 7;
+  CHECK(model.define().value().quant == "Q8_0");
+}
+
+TEST_CASE("keys out of range and of the wrong type get one sentence each") {
+  const std::pair<Change, const char*> cases[] = {
+      {[](TinyModel& m) { m.arch = "mamba"; },
+       "architecture \"mamba\" is not supported, supported are gemma3, llama, qwen2, qwen3"},
+      {[](TinyModel& m) { m.counts.erase("llama.block_count"); },
+       "metadata key \"llama.block_count\" is missing"},
+      {[](TinyModel& m) { m.counts["llama.block_count"] = 0; },
+       "metadata key \"llama.block_count\" is 0, allowed are 1 to 1024"},
+      {[](TinyModel& m) { m.counts["llama.block_count"] = 4000000000; },
+       "metadata key \"llama.block_count\" is 4000000000, allowed are 1 to 1024"},
+      {[](TinyModel& m) { m.counts["llama.attention.head_count"] = 0; },
+       "metadata key \"llama.attention.head_count\" is 0, allowed are 1 to 1024"},
+      {[](TinyModel& m) { m.counts["llama.attention.head_count_kv"] = 0; },
+       "metadata key \"llama.attention.head_count_kv\" is 0, allowed are 1 to 1024"},
+      {[](TinyModel& m) { m.counts["llama.attention.head_count_kv"] = 3; },
+       "llama: 4 query heads are not a multiple of 3 KV heads"},
+      {[](TinyModel& m) {
+         m.counts["llama.attention.head_count"] = 5;
+         m.counts["llama.attention.head_count_kv"] = 5;
+       },
+       "llama: n_embd 32 is not a multiple of 5 heads, and llama.attention.key_length is missing"},
+      {[](TinyModel& m) { m.counts["llama.rope.dimension_count"] = 10; },
+       "llama: 10 rotary dimensions, want an even number up to 8"},
+      {[](TinyModel& m) { m.counts["llama.rope.dimension_count"] = 7; },
+       "llama: 7 rotary dimensions, want an even number up to 8"},
+      {[](TinyModel& m) { m.numbers.clear(); },
+       "metadata key \"llama.attention.layer_norm_rms_epsilon\" is missing"},
+      {[](TinyModel& m) { m.numbers["llama.attention.layer_norm_rms_epsilon"] = NAN; },
+       "metadata key \"llama.attention.layer_norm_rms_epsilon\" is nan, allowed are 0 to 1"},
+      {[](TinyModel& m) { m.numbers["llama.rope.freq_base"] = 0; },
+       "metadata key \"llama.rope.freq_base\" is 0, allowed are 1.001 to 1e+12"},
+      {[](TinyModel& m) { m.texts["llama.rope.scaling.type"] = "longrope"; },
+       "metadata key \"llama.rope.scaling.type\" is \"longrope\", supported are none, linear and "
+       "yarn"},
+      {[](TinyModel& m) { m.texts["llama.rope.freq_base"] = "word"; },
+       "metadata key \"llama.rope.freq_base\" has type str, wanted is a number"},
+      {[](TinyModel& m) { m.counts["llama.expert_count"] = 8; },
+       "architecture llama with experts (key llama.expert_count) is not supported"},
+  };
+  for (const auto& [change, message] : cases) CHECK(failure_after(change) == message);
+}
+
+TEST_CASE("tensors missing, misshapen, extra or of a bad type get one sentence each") {
+  const std::pair<Change, const char*> cases[] = {
+      {[](TinyModel& m) { m.tensors.erase("token_embd.weight"); },
+       "tensor token_embd.weight is missing"},
+      {[](TinyModel& m) { m.tensors.erase("blk.1.ffn_up.weight"); },
+       "tensor blk.1.ffn_up.weight is missing"},
+      {[](TinyModel& m) {
+         m.tensors["blk.1.attn_q.weight"].dims = {32, 16};
+       },
+       "blk.1.attn_q.weight: want [32,32], file has [16,32]"},
+      {[](TinyModel& m) {
+         m.tensors["blk.0.attn_q.weight"].dims = {32, 32, 2};
+       },
+       "blk.0.attn_q.weight: want [32,32], file has [2,32,32]"},
+      {[](TinyModel& m) { m.tensors["blk.0.attn_norm.weight"].dims = {31}; },
+       "blk.0.attn_norm.weight: want [32], file has [31]"},
+      {[](TinyModel& m) { m.tensors["token_embd.weight"].dims = {32}; },
+       "token_embd.weight: want [n_vocab,n_embd] with 1 to 4194304 rows, file has [32]"},
+      {[](TinyModel& m) {
+         m.tensors["output.weight"].dims = {32, 41};
+       },
+       "output.weight: want [40,32], file has [41,32]"},
+      {[](TinyModel& m) { m.tensors["blk.0.attn_q_norm.weight"].dims = {8}; },
+       "tensor \"blk.0.attn_q_norm.weight\" is not part of architecture llama"},
+      {[](TinyModel& m) { m.tensors["blk.2.attn_norm.weight"].dims = {32}; },
+       "tensor \"blk.2.attn_norm.weight\" is not part of architecture llama"},
+      {[](TinyModel& m) {
+         m.tensors["blk.0.attn_q.bias"] = {{32}, 26, 128};
+       },
+       "blk.0.attn_q.bias: tensor type I32 (26) is not supported"},
+      {[](TinyModel& m) {
+         m.tensors["blk.0.attn_norm.weight"] = {{32}, 8, 34};
+       },
+       "blk.0.attn_norm.weight: a vector of type Q8_0, allowed are F32, F16 and BF16"},
+      {[](TinyModel& m) { m.tensors["rope_freqs.weight"].dims = {4}; },
+       "rope_freqs.weight holds 0, allowed are 1e-6 to 1e6"},
+      {[](TinyModel& m) { m.tensors["rope_freqs.weight"].dims = {5}; },
+       "rope_freqs.weight: want [4], file has [5]"},
+  };
+  for (const auto& [change, message] : cases) CHECK(failure_after(change) == message);
+}
+
+TEST_CASE("errors name their tensor or key apart from the sentence") {
+  TinyModel model;
+  model.tensors.erase("blk.1.ffn_up.weight");
+  auto def = model.define();
+  REQUIRE(!def.ok());
+  CHECK(def.status().code() == Code::format);
+  REQUIRE(def.status().detail());
+  CHECK(def.status().detail()->where == "blk.1.ffn_up.weight");
+}
+
+TEST_CASE("llama's sliding window is a key, and its layers form one window group") {
+  TinyModel model;
+  model.counts["llama.attention.sliding_window"] = 24;
+  const ModelDef def = std::move(model.define()).value();
+  CHECK(def.program.kv_groups == std::vector<KvGroup>{{AttnKind::window, 24, 2, 2, 8, 8}});
+  CHECK(def.hparams.window == 24);
+}
+
+TEST_CASE("gemma3 gives each kind of layer its own rotary table and group") {
+  TinyModel model("gemma3");
+  model.counts["gemma3.attention.sliding_window"] = 16;
+  model.counts["gemma3.attention.sliding_window_pattern"] = 2;
+  model.numbers["gemma3.final_logit_softcapping"] = 30;
+  for (const std::string layer : {"blk.0.", "blk.1."}) {
+    model.tensors[layer + "attn_q_norm.weight"] =
+        model.tensors[layer + "attn_k_norm.weight"] = {{8}};
+    model.tensors[layer + "post_attention_norm.weight"] =
+        model.tensors[layer + "post_ffw_norm.weight"] = {{32}};
+  }
+  model.numbers["gemma3.rope.freq_base"] = 1e6f;
+  const ModelDef def = std::move(model.define()).value();
+  CHECK(def.program.kv_groups ==
+        std::vector<KvGroup>{{AttnKind::window, 16, 1, 2, 8, 8}, {AttnKind::full, 0, 1, 2, 8, 8}});
+  REQUIRE(def.program.rope_tables.size() == 2);
+  CHECK(def.program.rope_tables[0].inv_freq[1] == doctest::Approx(std::pow(1e6, -0.25)));
+  CHECK(def.program.rope_tables[1].inv_freq[1] == doctest::Approx(0.1));
+  CHECK(def.program.ops.back().kind == OpKind::softcap);
+  CHECK(def.program.ops[1].kind == OpKind::scale);
+}
