@@ -15,3 +15,5 @@ set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE NEVER)  # nlohmann_json, doctest, CLI11: headers only, the build machine's serve
 set(ENV{PKG_CONFIG_LIBDIR} "${LLMRT_AARCH64_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig")
 set(ENV{PKG_CONFIG_SYSROOT_DIR} "${LLMRT_AARCH64_SYSROOT}")
+# The tool's line editing would need a dozen more arm64 packages; the library and its tests are what the emulator is for.
+set(LLMRT_BUILD_SAMPLES OFF CACHE BOOL "")

@@ -1,5 +1,4 @@
 // Draws against the exact distribution of each step and of the whole chain: Pearson's chi-square.
-#include "base/check.h"
 #include "support.h"
 
 using namespace llmrt;
@@ -7,7 +6,11 @@ using namespace llmrt::test;
 
 namespace {
 
-constexpr int kDraws = kExpensiveChecks ? 100000 : 1000000;  // checked builds are ten times slower
+#if defined(LLMRT_TEST_DRAWS)
+constexpr int kDraws = LLMRT_TEST_DRAWS;  // sanitized or emulated
+#else
+constexpr int kDraws = 1000000;
+#endif
 
 const std::vector<double> kUrn = {0.28, 0.22, 0.16, 0.12, 0.09, 0.06, 0.04, 0.03};
 
