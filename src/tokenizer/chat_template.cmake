@@ -6,3 +6,7 @@ set(LLMRT_CHAT_TEMPLATE_SOURCES
   chat_template_parser.cpp chat_template_source.cpp chat_template_text.cpp chat_template_time.cpp
   chat_template_unicode.cpp chat_template_value.cpp)
 list(TRANSFORM LLMRT_CHAT_TEMPLATE_SOURCES PREPEND "${CMAKE_CURRENT_LIST_DIR}/")
+# GCC 12 sees overlapping copies in std::string + char * where none can be (GCC bug 105329).
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  set_source_files_properties(${LLMRT_CHAT_TEMPLATE_SOURCES} PROPERTIES COMPILE_OPTIONS -Wno-restrict)
+endif()

@@ -51,7 +51,8 @@ struct Job {
   RequestPtr request;
 };
 
-std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model, const EngineOptions& options) {
+std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model,
+                                    const EngineOptions& options) {
   auto engine = Engine::create(model, options);
   if (!engine.ok()) {
     std::fprintf(stderr, "engine: %s\n", std::string(engine.status().message()).c_str());
@@ -101,9 +102,12 @@ int main(int argc, char** argv) {
   uint64_t seed = 1;
   bool verbose = false;
   for (int i = 2; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--schedules") && i + 1 < argc) n_schedules = std::atoi(argv[++i]);
-    else if (!std::strcmp(argv[i], "--seed") && i + 1 < argc) seed = std::strtoull(argv[++i], nullptr, 10);
-    else if (!std::strcmp(argv[i], "--verbose")) verbose = true;
+    if (!std::strcmp(argv[i], "--schedules") && i + 1 < argc)
+      n_schedules = std::atoi(argv[++i]);
+    else if (!std::strcmp(argv[i], "--seed") && i + 1 < argc)
+      seed = std::strtoull(argv[++i], nullptr, 10);
+    else if (!std::strcmp(argv[i], "--verbose"))
+      verbose = true;
   }
   auto source = source_from_path(argv[1]);
   if (!source.ok()) {
@@ -125,15 +129,21 @@ int main(int argc, char** argv) {
   int64_t n_steps = 0, n_rows = 0;
   for (int schedule = 0; schedule < n_schedules; ++schedule) {
     std::mt19937_64 rng(seed * 1000003 + static_cast<uint64_t>(schedule));
-    auto pick = [&](int64_t lo, int64_t hi) { return lo + static_cast<int64_t>(rng() % static_cast<uint64_t>(hi - lo + 1)); };
+    auto pick = [&](int64_t lo, int64_t hi) {
+      return lo + static_cast<int64_t>(rng() % static_cast<uint64_t>(hi - lo + 1));
+    };
 
     // Requests, some sharing a prefix so that the cache and forks matter.
     std::vector<Token> shared;
-    for (int64_t i = pick(40, 120); i > 0; --i) shared.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
+    for (int64_t i = pick(40, 120); i > 0; --i)
+      shared.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
     std::vector<Job> jobs(static_cast<size_t>(pick(4, 7)));
     for (Job& job : jobs) {
-      if (pick(0, 1)) job.prompt.assign(shared.begin(), shared.begin() + pick(1, static_cast<int64_t>(shared.size())));
-      for (int64_t i = pick(1, 90); i > 0; --i) job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
+      if (pick(0, 1))
+        job.prompt.assign(shared.begin(),
+                          shared.begin() + pick(1, static_cast<int64_t>(shared.size())));
+      for (int64_t i = pick(1, 90); i > 0; --i)
+        job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
       job.params.max_tokens = static_cast<int32_t>(pick(8, 24));
       job.params.n = pick(0, 3) == 0 ? static_cast<int32_t>(pick(2, 3)) : 1;
       job.params.seed = static_cast<int64_t>(rng() >> 1);
@@ -165,8 +175,9 @@ int main(int argc, char** argv) {
     options.prefill_chunk = pick(0, 2) ? static_cast<uint32_t>(pick(1, 70)) : 0;
     options.max_batch = pick(0, 1) ? static_cast<uint32_t>(pick(32, 256)) : 0;
     options.prefix_cache = pick(0, 3) != 0;
-    const MemoryPlan plan = plan_memory(*model->backend, model->def, {.ctx_tokens = options.ctx_tokens});
-    if (pick(0, 1)) options.kv_budget = plan.kv_per_token * pick(720, 1000);  // less than all want: preemption
+    const MemoryPlan plan = plan_memory(*model->backend, model->def, PlanRequest{});
+    if (pick(0, 1))
+      options.kv_budget = plan.kv_per_token * pick(720, 1000);  // less than all want: preemption
     auto engine = make_engine(model, options);
     size_t submitted = 0;
     int steps = 0;
@@ -183,11 +194,16 @@ int main(int argc, char** argv) {
           victim.request->cancel(true);
         }
       }
-      const int32_t budget = budget_kind == 0 ? -1 : budget_kind == 1 ? 0 : static_cast<int32_t>(pick(0, 5000));
+      const int32_t budget = budget_kind == 0   ? -1
+                             : budget_kind == 1 ? 0
+                                                : static_cast<int32_t>(pick(0, 5000));
       // A budget of 0 runs one chunk: too small a bite for every step of a real model.
-      const Status stepped = engine->step(budget_kind == 1 && pick(0, 3) ? 2000 : budget < 0 ? 1'000'000 : budget);
+      const Status stepped = engine->step(budget_kind == 1 && pick(0, 3) ? 2000
+                                          : budget < 0                   ? 1'000'000
+                                                                         : budget);
       if (stepped.failed()) {
-        std::fprintf(stderr, "schedule %d: step: %s\n", schedule, std::string(stepped.message()).c_str());
+        std::fprintf(stderr, "schedule %d: step: %s\n", schedule,
+                     std::string(stepped.message()).c_str());
         return 1;
       }
       ++steps;
@@ -209,20 +225,26 @@ int main(int argc, char** argv) {
         const auto& ta = job.alone.tokens[s];
         const auto& tb = job.together.tokens[s];
         const bool cut = job.cancelled;
-        if ((!cut && (a.size() != b.size() || ta.size() != tb.size())) || (cut && (b.size() > a.size() || tb.size() > ta.size()))) {
-          std::printf("schedule %d (seed %" PRIu64 "): request %zu sample %d: %zu rows and %zu tokens alone, %zu and %zu together\n",
-                      schedule, seed, j, s, a.size(), ta.size(), b.size(), tb.size());
+        if ((!cut && (a.size() != b.size() || ta.size() != tb.size())) ||
+            (cut && (b.size() > a.size() || tb.size() > ta.size()))) {
+          std::printf(
+              "schedule %d (seed %" PRIu64
+              "): request %zu sample %d: %zu rows and %zu tokens alone, %zu and %zu together\n",
+              schedule, seed, j, s, a.size(), ta.size(), b.size(), tb.size());
           return 1;
         }
         for (size_t i = 0; i < b.size(); ++i)
           if (a[i] != b[i]) {
-            std::printf("schedule %d (seed %" PRIu64 "): request %zu (prompt %zu) sample %d: logits differ at step %zu\n", schedule, seed, j,
-                        job.prompt.size(), s, i);
+            std::printf("schedule %d (seed %" PRIu64
+                        "): request %zu (prompt %zu) sample %d: logits differ at step %zu\n",
+                        schedule, seed, j, job.prompt.size(), s, i);
             return 1;
           }
         for (size_t i = 0; i < tb.size(); ++i)
           if (ta[i] != tb[i]) {
-            std::printf("schedule %d (seed %" PRIu64 "): request %zu sample %d: token %zu differs\n", schedule, seed, j, s, i);
+            std::printf("schedule %d (seed %" PRIu64
+                        "): request %zu sample %d: token %zu differs\n",
+                        schedule, seed, j, s, i);
             return 1;
           }
         n_rows += static_cast<int64_t>(b.size());
@@ -230,10 +252,13 @@ int main(int argc, char** argv) {
     }
     if (verbose) std::printf("schedule %d: %zu requests, %d steps\n", schedule, jobs.size(), steps);
   }
-  std::printf("%d schedules, %" PRId64 " steps, %" PRId64 " logits rows bit-equal; preemption %" PRId64 ", eviction %" PRId64 ", fork %" PRId64
-              ", copy_on_write %" PRId64 ", window_slide %" PRId64 ", chunk_border %" PRId64 ", cancel prefill/decode/suspended %" PRId64
-              "/%" PRId64 "/%" PRId64 ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64 "\n",
-              n_schedules, n_steps, n_rows, seen.preemption, seen.eviction, seen.fork, seen.copy_on_write, seen.window_slide, seen.chunk_border,
-              seen.cancel_prefill, seen.cancel_decode, seen.cancel_suspended, seen.failed_reserve, seen.budget_stop, seen.prefix_hit);
+  std::printf(
+      "%d schedules, %" PRId64 " steps, %" PRId64 " logits rows bit-equal; preemption %" PRId64
+      ", eviction %" PRId64 ", fork %" PRId64 ", copy_on_write %" PRId64 ", window_slide %" PRId64
+      ", chunk_border %" PRId64 ", cancel prefill/decode/suspended %" PRId64 "/%" PRId64 "/%" PRId64
+      ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64 "\n",
+      n_schedules, n_steps, n_rows, seen.preemption, seen.eviction, seen.fork, seen.copy_on_write,
+      seen.window_slide, seen.chunk_border, seen.cancel_prefill, seen.cancel_decode,
+      seen.cancel_suspended, seen.failed_reserve, seen.budget_stop, seen.prefix_hit);
   return 0;
 }

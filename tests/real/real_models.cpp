@@ -40,7 +40,8 @@ std::shared_ptr<const LoadedModel> load(const std::string& path, const char* dev
   if (!pool.ok()) return nullptr;
   ModelOptions options;
   options.devices = device;
-  auto model = load_model(std::make_shared<Host>(LogSink{}, std::move(pool).value(), ""), std::move(source).value(), {}, options, nullptr);
+  auto model = load_model(std::make_shared<Host>(LogSink{}, std::move(pool).value(), ""),
+                          std::move(source).value(), {}, options, nullptr);
   if (!model.ok()) {
     std::printf("load: %s\n", std::string(model.status().message()).c_str());
     return nullptr;
@@ -48,7 +49,8 @@ std::shared_ptr<const LoadedModel> load(const std::string& path, const char* dev
   return std::move(model).value();
 }
 
-std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model, const char* kv_type) {
+std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model,
+                                    const char* kv_type) {
   EngineOptions options;
   options.host_stepped = true;
   options.ctx_tokens = 1024;
@@ -83,7 +85,8 @@ double log_sum_exp(const float* row, size_t n) {
 }
 
 // Feeds the reference tokens; the argmax must be theirs wherever the gap exceeds 0.3, theirs must be in the top 2 elsewhere.
-int check_greedy(Engine& engine, const json& one, const std::vector<Token>& prompt, const char* who, const char* title) {
+int check_greedy(Engine& engine, const json& one, const std::vector<Token>& prompt, const char* who,
+                 const char* title) {
   const auto greedy = one["greedy"].get<std::vector<Token>>();
   const auto gap = one["gap"].get<std::vector<double>>();
   std::vector<Token> fed = prompt;
@@ -98,12 +101,14 @@ int check_greedy(Engine& engine, const json& one, const std::vector<Token>& prom
     const auto above = std::count_if(row, row + n, [&](float x) { return x > want; });
     n_equal += above == 0;
     if ((gap[i] > 0.3 && above > 0) || above > 1) {
-      std::printf("  %s \"%s\" step %zu: reference token %d is number %ld here, its gap there is %.3f\n", who, title, i, greedy[i],
-                  static_cast<long>(above) + 1, gap[i]);
+      std::printf(
+          "  %s \"%s\" step %zu: reference token %d is number %ld here, its gap there is %.3f\n",
+          who, title, i, greedy[i], static_cast<long>(above) + 1, gap[i]);
       ++failures;
     }
   }
-  std::printf("  %s \"%.40s\": argmax equal at %d of %zu steps\n", who, title, n_equal, greedy.size());
+  std::printf("  %s \"%.40s\": argmax equal at %d of %zu steps\n", who, title, n_equal,
+              greedy.size());
   return failures;
 }
 
@@ -113,14 +118,16 @@ struct Perplexity {
   double value() const { return std::exp(sum / static_cast<double>(count)); }
 };
 
-std::vector<std::vector<Token>> windows_of(const LoadedModel& model, const std::string& text, size_t n_ctx) {
+std::vector<std::vector<Token>> windows_of(const LoadedModel& model, const std::string& text,
+                                           size_t n_ctx) {
   const bool bos = model.tokenizer->special().add_bos;
   auto encoded = model.tokenizer->encode(text, true, false);
   std::vector<std::vector<Token>> windows;
   if (!encoded.ok()) return windows;
   const std::vector<Token>& ids = *encoded;
   for (size_t at = 0; at + n_ctx <= ids.size(); at += n_ctx) {
-    windows.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(at), ids.begin() + static_cast<std::ptrdiff_t>(at + n_ctx));
+    windows.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(at),
+                         ids.begin() + static_cast<std::ptrdiff_t>(at + n_ctx));
     if (bos) windows.back()[0] = model.tokenizer->special().bos;
   }
   return windows;
@@ -137,18 +144,23 @@ void score_window(Engine& engine, const std::vector<Token>& window, Perplexity& 
   }
 }
 
-int check_perplexity(Engine& engine, const std::string& text, double want, double bound, size_t max_windows) {
+int check_perplexity(Engine& engine, const std::string& text, double want, double bound,
+                     size_t max_windows) {
   Perplexity p;
   const auto windows = windows_of(engine.model(), text, 512);
-  for (size_t i = 0; i < std::min(windows.size(), max_windows); ++i) score_window(engine, windows[i], p);
+  for (size_t i = 0; i < std::min(windows.size(), max_windows); ++i)
+    score_window(engine, windows[i], p);
   const double off = p.value() / want - 1;
-  std::printf("  perplexity %.4f over %zu windows, exact %.4f (%+.3f %%, allowed %.1f %%)\n", p.value(), std::min(windows.size(), max_windows),
-              want, off * 100, bound * 100);
+  std::printf("  perplexity %.4f over %zu windows, exact %.4f (%+.3f %%, allowed %.1f %%)\n",
+              p.value(), std::min(windows.size(), max_windows), want, off * 100, bound * 100);
   return std::fabs(off) <= bound ? 0 : 1;
 }
 
-int check_kl(const std::string& path, const std::string& name, const std::string& text, Engine& engine) {
-  const double allowed = name.starts_with("smollm2") ? 3.6e-3 : name.starts_with("gemma3") ? 7.0e-3 : 1.3e-3;
+int check_kl(const std::string& path, const std::string& name, const std::string& text,
+             Engine& engine) {
+  const double allowed = name.starts_with("smollm2")  ? 3.6e-3
+                         : name.starts_with("gemma3") ? 7.0e-3
+                                                      : 1.3e-3;
   const size_t n_tokens = name.starts_with("smollm2") ? 512 : 256;
   auto window = windows_of(engine.model(), text, 512).at(0);
   window.resize(n_tokens);
@@ -158,7 +170,8 @@ int check_kl(const std::string& path, const std::string& name, const std::string
   const size_t n = engine.model().def.program.n_vocab;
   double sum = 0;
   size_t n_same = 0;
-  const std::vector<float> ours = evaluate(engine, window, 16), exact = evaluate(*reference, window, 16);
+  const std::vector<float> ours = evaluate(engine, window, 16),
+                           exact = evaluate(*reference, window, 16);
   for (size_t t = 0; t < n_tokens - 16; ++t) {
     const float *p = exact.data() + t * n, *q = ours.data() + t * n;
     const double zp = log_sum_exp(p, n), zq = log_sum_exp(q, n);
@@ -171,7 +184,8 @@ int check_kl(const std::string& path, const std::string& name, const std::string
     n_same += std::max_element(p, p + n) - p == std::max_element(q, q + n) - q;
   }
   const double mean = sum / static_cast<double>(n_tokens - 16);
-  std::printf("  mean KL of %zu positions %.3e (allowed %.1e), top-1 agreement %.2f %%\n", n_tokens - 16, mean, allowed,
+  std::printf("  mean KL of %zu positions %.3e (allowed %.1e), top-1 agreement %.2f %%\n",
+              n_tokens - 16, mean, allowed,
               100.0 * static_cast<double>(n_same) / static_cast<double>(n_tokens - 16));
   return mean <= allowed ? 0 : 1;
 }
@@ -187,7 +201,8 @@ int main(int argc, char** argv) {
   size_t reference_windows = 0;
   bool kl = false;
   for (int i = 2; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--reference") && i + 1 < argc) reference_windows = static_cast<size_t>(std::atoi(argv[++i]));
+    if (!std::strcmp(argv[i], "--reference") && i + 1 < argc)
+      reference_windows = static_cast<size_t>(std::atoi(argv[++i]));
     if (!std::strcmp(argv[i], "--kl")) kl = true;
   }
   const char* data = std::getenv("LLMRT_TEST_DATA");
@@ -196,7 +211,8 @@ int main(int argc, char** argv) {
     std::printf("skipped %s: LLMRT_TEST_DATA or LLMRT_TEST_MODELS is not set\n", name.c_str());
     return kSkipped;
   }
-  const std::string folder = std::string(data) + "/golden/real/", path = std::string(models) + "/" + name + ".gguf";
+  const std::string folder = std::string(data) + "/golden/real/",
+                    path = std::string(models) + "/" + name + ".gguf";
   const json expected = json::parse(read_text(folder + "expected.json"), nullptr, false);
   if (expected.is_discarded()) {
     std::printf("skipped %s: %sexpected.json is not there\n", name.c_str(), folder.c_str());
@@ -235,7 +251,8 @@ int main(int argc, char** argv) {
     for (const json& c : (*one)["cases"]) {
       const auto prompt = c["ids"].get<std::vector<Token>>();
       const auto title = c["text"].get<std::string>();
-      auto ids = model->tokenizer->encode(title, c["add_special"].get<bool>(), c["parse_special"].get<bool>());
+      auto ids = model->tokenizer->encode(title, c["add_special"].get<bool>(),
+                                          c["parse_special"].get<bool>());
       if (!ids.ok() || *ids != prompt) {
         std::printf("  \"%s\" tokenizes differently\n", title.c_str());
         ++failures;
@@ -243,7 +260,8 @@ int main(int argc, char** argv) {
       failures += check_greedy(*engine, c["exact"], prompt, "exact", title.c_str());
       failures += check_greedy(*engine, c, prompt, "llama.cpp", title.c_str());
     }
-    failures += check_perplexity(*engine, text, (*one)["exact_perplexity"].get<double>(), 0.01, SIZE_MAX);
+    failures +=
+        check_perplexity(*engine, text, (*one)["exact_perplexity"].get<double>(), 0.01, SIZE_MAX);
   }
   return failures ? 1 : 0;
 }
