@@ -33,8 +33,7 @@ Tables detect_tables() {
   const CpuFeatures f = detect_cpu_features();
   Tables t;
 #if defined(__x86_64__)
-  // AVX512
-  if (f.avx2 && false) t.list[t.n++] = &avx512_vnni::kTable;
+  if (f.avx512_vnni) t.list[t.n++] = &avx512_vnni::kTable;
   if (f.avx2) t.list[t.n++] = &avx2::kTable;
 #elif defined(__aarch64__)
   if (f.neon_dotprod) t.list[t.n++] = &neon::kTable;

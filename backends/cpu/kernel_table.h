@@ -70,13 +70,14 @@ inline size_t attend_scratch_bytes(uint32_t d_k) {
 struct KernelTable {
   const char* name;       // "avx2": in model info and usage
   const char* f32_class;  // numerics class of float32 linears: "f32" or "f32-mul-add"
+  // Rough speed of one thread in multiply-adds per ns, to cut work into chunks of bounded time.
+  float a8_macs_per_ns, f32_macs_per_ns;
 
   LinearFn linear[40];  // by DType's number
 
   void (*quantize)(const float* x, const ActivationForm& form, uint8_t* row);
-  // out[g*w + i] = x[g*w + i] / sqrt(mean of the group's squares + eps) * weight[i]
-  void (*norm)(const float* x, const float* weight, float* out, uint32_t width,
-               uint32_t group_width, float eps);
+  // out[i] = x[i] / sqrt(mean of x^2 + eps) * weight[i]
+  void (*norm)(const float* x, const float* weight, float* out, uint32_t n, float eps);
   // cosine[j], sine[j] of pos * inv_freq[j], times mscale
   void (*rope_angles)(int32_t pos, const double* inv_freq, uint32_t n, float mscale, float* cosine,
                       float* sine);

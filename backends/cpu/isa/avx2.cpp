@@ -6,20 +6,23 @@
 namespace llmrt::cpu::avx2 {
 namespace {
 
+// Order matters: each file uses the names of those before it.
+// clang-format off
+#include "backends/cpu/simd/avx2.h"
+#include "backends/cpu/kernels/row_ops.inl.h"
+#include "backends/cpu/kernels/quantize.inl.h"
+#include "backends/cpu/kernels/attention.inl.h"
+#include "backends/cpu/kernels/linear_f32.inl.h"
+#include "backends/cpu/kernels/linear_codes.inl.h"
 #include "backends/cpu/isa/avx2/codes.inl.h"
-#include "backends/cpu/isa/avx2/linear.inl.h"
 #include "backends/cpu/isa/avx2/linear_32.inl.h"
 #include "backends/cpu/isa/avx2/linear_k.inl.h"
+#include "backends/cpu/isa/avx2/linear.inl.h"
 #include "backends/cpu/isa/make_table.inl.h"
-#include "backends/cpu/kernels/attention.inl.h"
-#include "backends/cpu/kernels/linear_codes.inl.h"
-#include "backends/cpu/kernels/linear_f32.inl.h"
-#include "backends/cpu/kernels/quantize.inl.h"
-#include "backends/cpu/kernels/row_ops.inl.h"
-#include "backends/cpu/simd/avx2.h"
+// clang-format on
 
 constexpr KernelTable make_avx2_table() {
-  KernelTable t = make_table("avx2", "f32");
+  KernelTable t = make_table("avx2", "f32", 80.0f, 20.0f);
   const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
   set(DType::q4_0, &linear_a8<B32<false, false, 8>>);
   set(DType::q4_1, &linear_a8<B32<false, true, 0>>);

@@ -1,8 +1,11 @@
 // The members of a KernelTable that every instruction set has under the same names.
-constexpr KernelTable make_table(const char* name, const char* f32_class) {
+constexpr KernelTable make_table(const char* name, const char* f32_class, float a8_macs_per_ns,
+                                 float f32_macs_per_ns) {
   KernelTable t{};
   t.name = name;
   t.f32_class = f32_class;
+  t.a8_macs_per_ns = a8_macs_per_ns;
+  t.f32_macs_per_ns = f32_macs_per_ns;
   const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
   set(DType::f32, &linear_float<FloatWeight::f32>);
   set(DType::f16, &linear_float<FloatWeight::f16>);

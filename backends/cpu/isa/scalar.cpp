@@ -5,17 +5,20 @@
 namespace llmrt::cpu::scalar {
 namespace {
 
-#include "backends/cpu/isa/make_table.inl.h"
-#include "backends/cpu/kernels/attention.inl.h"
-#include "backends/cpu/kernels/linear_codes.inl.h"
-#include "backends/cpu/kernels/linear_f32.inl.h"
-#include "backends/cpu/kernels/quantize.inl.h"
-#include "backends/cpu/kernels/row_ops.inl.h"
+// Order matters: each file uses the names of those before it.
+// clang-format off
 #include "backends/cpu/simd/scalar.h"
+#include "backends/cpu/kernels/row_ops.inl.h"
+#include "backends/cpu/kernels/quantize.inl.h"
+#include "backends/cpu/kernels/attention.inl.h"
+#include "backends/cpu/kernels/linear_f32.inl.h"
+#include "backends/cpu/kernels/linear_codes.inl.h"
+#include "backends/cpu/isa/make_table.inl.h"
+// clang-format on
 
 }  // namespace
 
 extern const KernelTable kTable;
-constinit const KernelTable kTable = make_table("scalar", "f32-mul-add");
+constinit const KernelTable kTable = make_table("scalar", "f32-mul-add", 0.5f, 0.3f);
 
 }  // namespace llmrt::cpu::scalar

@@ -261,8 +261,14 @@ void attend(const AttendArgs& a) {
   }
 }
 
+// l is 0 for a part without a visible key (else the highest key alone gives 1): such a part joins as nothing.
 void merge_parts(float* into, const float* part, uint32_t d_v) {
   const uint32_t at = pad_to_16(d_v);
+  if (part[at + 1] == 0.0f) return;
+  if (into[at + 1] == 0.0f) {
+    for (uint32_t j = 0; j < at + 2; ++j) into[j] = part[j];
+    return;
+  }
   const float m_into = into[at], m_part = part[at];
   const float m = m_part > m_into ? m_part : m_into;
   const float a = exp_f32(m_into - m), b = exp_f32(m_part - m);

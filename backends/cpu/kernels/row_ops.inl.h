@@ -2,26 +2,22 @@
 // Plain loops over base/math.h's branch-free functions vectorise and give the same bits at every width.
 
 // ss = sum x^2 in 16 lanes, one fma per element, lanes added by the halving tree; a row's tail uses the first lanes.
-void norm(const float* x, const float* weight, float* out, uint32_t width, uint32_t group_width,
-          float eps) {
-  for (uint32_t g = 0; g < width; g += group_width) {
-    const float* in = x + g;
-    F squares = zero();
-    uint32_t i = 0;
-    for (; i + 16 <= group_width; i += 16) {
-      const F v = load(in + i);
-      squares = fma(v, v, squares);
-    }
-    if (i < group_width) {
-      float tail[16] = {};
-      for (uint32_t j = i; j < group_width; ++j) tail[j - i] = in[j];
-      const F v = load(tail);
-      squares = fma(v, v, squares);
-    }
-    const float mean = sum(squares) / static_cast<float>(group_width);
-    const float inverse = 1.0f / __builtin_sqrtf(mean + eps);
-    for (uint32_t j = 0; j < group_width; ++j) out[g + j] = in[j] * inverse * weight[j];
+void norm(const float* x, const float* weight, float* out, uint32_t n, float eps) {
+  F squares = zero();
+  uint32_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const F v = load(x + i);
+    squares = fma(v, v, squares);
   }
+  if (i < n) {
+    float tail[16] = {};
+    for (uint32_t j = i; j < n; ++j) tail[j - i] = x[j];
+    const F v = load(tail);
+    squares = fma(v, v, squares);
+  }
+  const float mean = sum(squares) / static_cast<float>(n);
+  const float inverse = 1.0f / __builtin_sqrtf(mean + eps);
+  for (uint32_t j = 0; j < n; ++j) out[j] = x[j] * inverse * weight[j];
 }
 
 void rope_angles(int32_t pos, const double* inv_freq, uint32_t n, float mscale, float* cosine,

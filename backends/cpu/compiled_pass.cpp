@@ -1,0 +1,261 @@
+#include "backends/cpu/compiled_pass.h"
+
+#include <algorithm>
+
+#include "backends/cpu/pass_scratch.h"
+#include "quant/panel.h"
+
+namespace llmrt::cpu {
+
+uint64_t CompiledPass::compute_bytes(const Program& program, const CompileOptions& options,
+                                     uint32_t n_workers) {
+  const PassPlan plan = make_pass_plan(program, options);
+  return plan.arena_bytes + plan.parts_bytes + plan.logits_bytes + plan.worker_bytes * n_workers;
+}
+
+Result<std::unique_ptr<CompiledPass>> CompiledPass::create(
+    const Program& program, const CompileOptions& options,
+    std::span<const PackedWeight* const> weights, KvSlabs& kv, const KernelTable& table,
+    ThreadPool& pool) {
+  std::unique_ptr<CompiledPass> pass(new CompiledPass(program, options, kv, table, pool));
+  pass->plan_ = make_pass_plan(pass->program_, options);
+  LLMRT_TRY(pass->take_memory());
+  LLMRT_TRY(pass->bind(weights));
+  return pass;
+}
+
+Status CompiledPass::take_memory() {
+  arena_ = Buffer::make(plan_.arena_bytes);
+  parts_ = Buffer::make(plan_.parts_bytes);
+  logits_ = Buffer::make(plan_.logits_bytes);
+  if ((plan_.arena_bytes && !arena_) || (plan_.parts_bytes && !parts_) ||
+      (plan_.logits_bytes && !logits_))
+    return error(Code::out_of_memory, "no memory for the buffers of a pass of %u rows: %llu bytes",
+                 options_.max_rows,
+                 static_cast<unsigned long long>(plan_.arena_bytes + plan_.parts_bytes +
+                                                 plan_.logits_bytes));
+  arena_base_ = arena_.data();
+  logits_base_ = logits_.data();
+  parts_base_ = parts_.as<float>();
+  seq_of_row_.resize(options_.max_rows);
+  return grow_workers();
+}
+
+// The pool may have been resized since.
+Status CompiledPass::grow_workers() {
+  const uint32_t n = pool_.n_workers();
+  if (n <= n_workers_) return Status();
+  Buffer more = Buffer::make(plan_.worker_bytes * n);
+  if (!more)
+    return error(Code::out_of_memory, "no memory for the scratch of %u workers: %llu bytes", n,
+                 static_cast<unsigned long long>(plan_.worker_bytes * n));
+  workers_ = std::move(more);
+  n_workers_ = n;
+  return Status();
+}
+
+Status CompiledPass::bind(std::span<const PackedWeight* const> weights) {
+  weights_.assign(weights.begin(), weights.end());
+  vectors_.resize(weights_.size(), nullptr);
+  for (const Op& op : program_.ops) {
+    if (op.kind == OpKind::norm) LLMRT_TRY(bind_vector(op.weight));
+    if (op.bias != kNone) LLMRT_TRY(bind_vector(op.bias));
+    if (op.kind == OpKind::embed) n_tokens_ = std::min(n_tokens_, program_.weights[op.weight].n);
+  }
+  attend_plan_of_op_.resize(program_.ops.size(), kNone);
+  phases_.resize(plan_.phases.size());
+  for (size_t i = 0; i < phases_.size(); ++i) {
+    const Phase& phase = plan_.phases[i];
+    for (const LinearJob& job : phase.jobs) LLMRT_TRY(bind_job(job, phases_[i]));
+    if (phase.kind != PhaseKind::attend) continue;
+    const OpParams& o = program_.ops[phase.attend_op].params;
+    const AttendShape shape{o.n_head, o.n_kv_head, o.d_k, o.d_v, o.window};
+    uint32_t at = 0;
+    while (at < attend_plans_.size() && !(attend_plans_[at].shape() == shape)) ++at;
+    if (at == attend_plans_.size())
+      attend_plans_.emplace_back(shape, options_.max_rows, options_.max_seqs,
+                                 table_.f32_macs_per_ns);
+    phases_[i].attend_plan = at;
+    attend_plan_of_op_[phase.attend_op] = at;
+  }
+  return Status();
+}
+
+Status CompiledPass::bind_vector(WeightIndex index) {
+  if (vectors_[index]) return Status();
+  const PackedWeight& w = *weights_[index];
+  if (w.is_vector) {
+    vectors_[index] = w.floats();
+    return Status();
+  }
+  LLMRT_ASSIGN(Buffer floats, vector_floats(w));
+  vectors_[index] = floats.as<float>();
+  rebuilt_vectors_.push_back(std::move(floats));
+  return Status();
+}
+
+Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
+  BoundJob bound;
+  bound.job = &job;
+  for (uint32_t i = 0; i < job.n_parts; ++i) {
+    const Op& op = program_.ops[job.op[i]];
+    BoundPart& part = bound.part[i];
+    part.weight = weights_[op.weight];
+    if (part.weight->is_vector) {
+      LLMRT_ASSIGN(PackedWeight matrix, one_row_matrix(*part.weight));
+      rebuilt_.push_back(std::make_unique<PackedWeight>(std::move(matrix)));
+      part.weight = rebuilt_.back().get();
+    }
+    part.fn = table_.linear[static_cast<uint32_t>(part.weight->type)];
+    if (!part.fn)
+      return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
+                   program_.weights[op.weight].name.c_str(), format_of(part.weight->type).name);
+    if (op.bias != kNone) part.bias = vectors_[op.bias];
+    if (job.rounded[i] != kNone) {
+      const RoundedValue& r = plan_.rounded[job.rounded[i]];
+      part.in = arena_base_ + r.place.offset;
+      part.in_stride = r.place.row_bytes;
+      part.form = &r.form;
+      part.macs_per_ns = table_.a8_macs_per_ns;
+    } else {
+      part.in = reinterpret_cast<const uint8_t*>(value_row(op.in[0], 0));
+      part.in_stride = plan_.values[op.in[0]].row_bytes;
+      part.macs_per_ns = table_.f32_macs_per_ns;
+    }
+  }
+  phase.jobs.push_back(bound);
+  return Status();
+}
+
+Status CompiledPass::check(const Batch& b) const {
+  if (b.n_rows() == 0 || b.n_rows() > options_.max_rows)
+    return error(Code::internal, "a pass of %u rows; this program takes 1 to %u", b.n_rows(),
+                 options_.max_rows);
+  if (b.n_out() > options_.max_out || b.n_seqs() > options_.max_seqs)
+    return error(Code::internal,
+                 "a pass of %u wanted rows and %u sequences; this program takes %u and %u",
+                 b.n_out(), b.n_seqs(), options_.max_out, options_.max_seqs);
+  for (int32_t id : b.ids)
+    if (id < 0 || static_cast<uint32_t>(id) >= n_tokens_)
+      return error(Code::internal, "token %d is outside the embedding of %u rows", id, n_tokens_);
+  return Status();
+}
+
+Status CompiledPass::begin(const Batch& batch) {
+  LLMRT_TRY(check(batch));
+  LLMRT_TRY(grow_workers());
+  batch_ = &batch;
+  n_out_ = batch.n_out();
+  for (uint32_t s = 0; s < batch.n_seqs(); ++s)
+    for (uint32_t r = batch.row_begin[s]; r < batch.row_begin[s + 1]; ++r) seq_of_row_[r] = s;
+  for (AttendPlan& plan : attend_plans_) plan.prepare(batch);
+
+  n_stages_ = 0;
+  for (size_t i = 0; i < phases_.size(); ++i) {
+    const Phase& phase = plan_.phases[i];
+    BoundPhase& bound = phases_[i];
+    bound.stage_begin = n_stages_;
+    bound.n_stages = 1;
+    const uint32_t rows = n_rows(phase.rows);
+    if (phase.kind == PhaseKind::rows) {
+      // A few rows are one chunk: waking a worker costs more than the work.
+      const uint32_t shares = 4 * pool_.n_workers();
+      bound.rows_per_chunk = rows < 4 ? 4 : std::clamp((rows + shares - 1) / shares, 1u, 16u);
+      bound.n_chunks = (rows + bound.rows_per_chunk - 1) / bound.rows_per_chunk;
+    } else if (phase.kind == PhaseKind::linear) {
+      bound.n_chunks = rows ? cut_linear(phase, bound) : 0;
+    } else {
+      bound.n_stages = attend_plans_[bound.attend_plan].n_stages();
+      bound.n_chunks = attend_plans_[bound.attend_plan].n_tasks();
+    }
+    n_stages_ += bound.n_stages;
+  }
+  return Status();
+}
+
+// Chunks of about a sixteenth of a worker's share, between 4 us (claiming costs 0.1) and 100 us (a pass stops within 0.5 ms).
+uint32_t CompiledPass::cut_linear(const Phase& phase, BoundPhase& bound) {
+  constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8;
+  const uint32_t rows = n_rows(phase.rows);
+  const auto panel_ns = [](const BoundJob& job, uint32_t n) {
+    float ns = 0;
+    for (uint32_t i = 0; i < job.job->n_parts; ++i) {
+      const PackedWeight& w = *job.part[i].weight;
+      ns +=
+          std::max(static_cast<float>(w.panel_stride) / kBytesPerNs,
+                   static_cast<float>(n) * 16 * static_cast<float>(w.k) / job.part[i].macs_per_ns);
+    }
+    return ns;
+  };
+  float total = 0;
+  for (BoundJob& job : bound.jobs) {
+    job.rows_per_chunk = std::min(rows, kMaxLinearRows);
+    while (job.rows_per_chunk > 16 && panel_ns(job, job.rows_per_chunk) > kLongest)
+      job.rows_per_chunk = (job.rows_per_chunk / 2 + 3) / 4 * 4;
+    job.n_row_chunks = (rows + job.rows_per_chunk - 1) / job.rows_per_chunk;
+    job.rows_per_chunk = (rows + job.n_row_chunks - 1) / job.n_row_chunks;
+    if (job.n_row_chunks > 1) job.rows_per_chunk = (job.rows_per_chunk + 3) / 4 * 4;
+    job.n_row_chunks = (rows + job.rows_per_chunk - 1) / job.rows_per_chunk;
+    total += panel_ns(job, job.rows_per_chunk) *
+             static_cast<float>(job.n_row_chunks * n_panels(job.part[0].weight->n));
+  }
+  const float wanted =
+      std::clamp(total / static_cast<float>(16 * pool_.n_workers()), kShortest, kLongest);
+  uint32_t n = 0;
+  for (BoundJob& job : bound.jobs) {
+    const uint32_t panels = n_panels(job.part[0].weight->n);
+    job.panels_per_chunk =
+        std::clamp(static_cast<uint32_t>(wanted / panel_ns(job, job.rows_per_chunk)), 1u, panels);
+    job.chunk_begin = n;
+    n += (panels + job.panels_per_chunk - 1) / job.panels_per_chunk * job.n_row_chunks;
+  }
+  return n;
+}
+
+Result<Progress> CompiledPass::advance(Execution& execution, Deadline deadline) {
+  if (execution.phase == 0 && execution.chunk == 0) {
+    if (!execution.batch) return error(Code::internal, "a pass without a batch");
+    LLMRT_TRY(begin(*execution.batch));
+  } else if (batch_ != execution.batch || !batch_) {
+    return error(Code::internal, "a pass goes on with another batch than it began with");
+  }
+  const auto after =
+      std::upper_bound(phases_.begin(), phases_.end(), execution.phase,
+                       [](uint32_t stage, const BoundPhase& p) { return stage < p.stage_begin; });
+  auto i = static_cast<uint32_t>(after - phases_.begin()) - 1;
+  while (execution.phase < n_stages_) {
+    const BoundPhase& bound = phases_[i];
+    const uint32_t stage = execution.phase - bound.stage_begin;
+    if (execution.chunk < bound.n_chunks) {
+      execution.chunk = pool_.run(
+          execution.chunk, bound.n_chunks,
+          [&](uint32_t chunk, uint32_t worker) { run_chunk(i, stage, chunk, worker); }, deadline);
+      if (execution.chunk < bound.n_chunks) return Progress::suspended;
+    }
+    ++execution.phase;
+    execution.chunk = 0;
+    if (stage + 1 == bound.n_stages) ++i;
+    if (execution.phase < n_stages_ && bound.n_chunks && deadline.passed())
+      return Progress::suspended;
+  }
+  batch_ = nullptr;
+  return Progress::done;
+}
+
+void CompiledPass::run_chunk(uint32_t i, uint32_t stage, uint32_t chunk, uint32_t worker) {
+  uint8_t* scratch = workers_.data() + worker * plan_.worker_bytes;
+  const Phase& phase = plan_.phases[i];
+  switch (phase.kind) {
+    case PhaseKind::rows:
+      run_rows(phase, phases_[i], chunk, scratch);
+      return;
+    case PhaseKind::linear:
+      run_linear(phase, phases_[i], chunk, scratch);
+      return;
+    case PhaseKind::attend:
+      run_attend(phase, phases_[i], stage, chunk, scratch);
+      return;
+  }
+}
+
+}  // namespace llmrt::cpu

@@ -1,0 +1,125 @@
+// A compiled Program and the pass that runs on it: phases of pass_plan.h bound to weights, arena and KV.
+//
+// A pass is a walk over stages: one per phase, more for attention (attend_plan.h). A stage is a list of chunks that run in any order
+// and share nothing they write, so a pass may stop between any two chunks. Execution{phase, chunk} = (stage, chunk).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backends/cpu/attend_plan.h"
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/kv_slabs.h"
+#include "backends/cpu/packed_weight.h"
+#include "backends/cpu/pass_plan.h"
+#include "graph/backend.h"
+
+namespace llmrt::cpu {
+
+class CompiledPass {
+ public:
+  static Result<std::unique_ptr<CompiledPass>> create(const Program& program,
+                                                      const CompileOptions& options,
+                                                      std::span<const PackedWeight* const> weights,
+                                                      KvSlabs& kv, const KernelTable& table,
+                                                      ThreadPool& pool);
+
+  // From execution's stage and chunk on, until done or the deadline passed.
+  Result<Progress> advance(Execution& execution, Deadline deadline);
+  void abandon() { batch_ = nullptr; }
+  std::span<const float> logits() const {
+    return {reinterpret_cast<const float*>(logits_.data()), size_t{n_out_} * program_.n_vocab};
+  }
+
+  static uint64_t compute_bytes(const Program& program, const CompileOptions& options,
+                                uint32_t n_workers);
+
+ private:
+  // One matrix of a linear phase, with its place in this batch's chunk list.
+  struct BoundPart {
+    const PackedWeight* weight = nullptr;
+    LinearFn fn = nullptr;
+    const float* bias = nullptr;
+    const uint8_t* in = nullptr;
+    size_t in_stride = 0;
+    const ActivationForm* form = nullptr;
+    float macs_per_ns = 1;
+  };
+  struct BoundJob {
+    const LinearJob* job = nullptr;
+    BoundPart part[2];
+    // of the running batch
+    uint32_t panels_per_chunk = 1, rows_per_chunk = 1, n_row_chunks = 1, chunk_begin = 0;
+  };
+  struct BoundPhase {
+    std::vector<BoundJob> jobs;
+    uint32_t rows_per_chunk = 1;   // rows phases, of the running batch
+    uint32_t attend_plan = kNone;  // index into attend_plans_
+    uint32_t stage_begin = 0, n_stages = 1, n_chunks = 0;
+  };
+
+  CompiledPass(const Program& program, const CompileOptions& options, KvSlabs& kv,
+               const KernelTable& table, ThreadPool& pool)
+      : program_(program), options_(options), kv_(kv), table_(table), pool_(pool) {}
+  Status take_memory();
+  Status bind(std::span<const PackedWeight* const> weights);
+  Status bind_job(const LinearJob& job, BoundPhase& phase);
+  Status bind_vector(WeightIndex index);  // vectors_[index] is there afterwards
+
+  Status begin(const Batch& batch);
+  Status check(const Batch& batch) const;
+  Status grow_workers();
+  uint32_t cut_linear(const Phase& phase, BoundPhase& bound);
+  uint32_t n_rows(RowSpace rows) const {
+    return rows == RowSpace::tokens ? batch_->n_rows() : batch_->n_out();
+  }
+
+  void run_chunk(uint32_t phase, uint32_t stage, uint32_t chunk, uint32_t worker);
+  void run_rows(const Phase& phase, const BoundPhase& bound, uint32_t chunk, uint8_t* scratch);
+  void run_step(const RowStep& step, uint32_t row, uint8_t* scratch);
+  void run_op(const Op& op, uint32_t row, uint8_t* scratch);
+  void norm_groups(const Op& op, const float* in, float* out, uint32_t width);
+  void append_kv(const Op& op, uint32_t row);
+  void join_attention(uint32_t op_index, uint32_t row);
+  void run_linear(const Phase& phase, const BoundPhase& bound, uint32_t chunk, uint8_t* scratch);
+  void run_attend(const Phase& phase, const BoundPhase& bound, uint32_t stage, uint32_t chunk,
+                  uint8_t* scratch);
+
+  float* value_row(ValueId v, uint32_t row) const {
+    const Place& p = plan_.values[v];
+    uint8_t* base = v == program_.logits ? logits_base_ : arena_base_ + p.offset;
+    return reinterpret_cast<float*>(base + size_t{row} * p.row_bytes);
+  }
+  float* angle_row(uint32_t table, uint32_t row) const {
+    const Place& p = plan_.angles[table];
+    return reinterpret_cast<float*>(arena_base_ + p.offset + size_t{row} * p.row_bytes);
+  }
+  float* part(uint32_t index, uint32_t d_v) const { return parts_base_ + index * part_floats(d_v); }
+
+  Program program_;
+  CompileOptions options_;
+  KvSlabs& kv_;
+  const KernelTable& table_;
+  ThreadPool& pool_;
+  PassPlan plan_;
+  std::vector<BoundPhase> phases_;
+  std::vector<AttendPlan> attend_plans_;
+  std::vector<uint32_t> attend_plan_of_op_;   // [ops]
+  std::vector<const PackedWeight*> weights_;  // [weights]
+  std::vector<const float*> vectors_;         // [weights] as floats, where an op wants that
+  std::vector<std::unique_ptr<PackedWeight>> rebuilt_;  // one-row matrices
+  std::vector<Buffer> rebuilt_vectors_;
+  Buffer arena_, parts_, logits_;
+  uint8_t* arena_base_ = nullptr;
+  uint8_t* logits_base_ = nullptr;
+  float* parts_base_ = nullptr;
+  Buffer workers_;
+  uint32_t n_workers_ = 0;  // workers_ has room for
+  const Batch* batch_ = nullptr;
+  std::vector<uint32_t> seq_of_row_;  // [max_rows]
+  uint32_t n_stages_ = 0, n_out_ = 0;
+  uint32_t n_tokens_ = UINT32_MAX;  // rows of the embedding
+};
+
+}  // namespace llmrt::cpu

@@ -1,0 +1,92 @@
+#include "backends/cpu/cpu_backend.h"
+
+#include <unistd.h>
+
+#include "backends/cpu/cpu_features.h"
+
+namespace llmrt::cpu {
+namespace {
+
+// The first free id, or a new one.
+template <class T>
+uint32_t keep(std::vector<std::unique_ptr<T>>& list, std::unique_ptr<T> item) {
+  for (size_t i = 0; i < list.size(); ++i)
+    if (!list[i]) {
+      list[i] = std::move(item);
+      return static_cast<uint32_t>(i);
+    }
+  list.push_back(std::move(item));
+  return static_cast<uint32_t>(list.size() - 1);
+}
+
+int64_t pages(int name) {
+  const long n = sysconf(name), size = sysconf(_SC_PAGESIZE);
+  return n < 0 || size < 0 ? -1 : int64_t{n} * size;
+}
+
+}  // namespace
+
+DeviceInfo CpuBackend::info() const {
+  DeviceInfo d;
+  d.kind = DeviceKind::cpu;
+  d.id = "cpu";
+  d.name = detect_cpu_features().processor;
+  d.backend = "cpu";
+  d.driver = table_.name;
+  d.memory_total = pages(_SC_PHYS_PAGES);
+  d.memory_free = pages(_SC_AVPHYS_PAGES);
+  return d;
+}
+
+Result<WeightId> CpuBackend::add_weight(const WeightDesc& desc, const WeightReader& reader,
+                                        JobProgress* progress) {
+  LLMRT_ASSIGN(PackedWeight weight, pack_weight(desc, reader, host_->pool(), progress));
+  return keep(weights_, std::make_unique<PackedWeight>(std::move(weight)));
+}
+
+Result<KvId> CpuBackend::kv_create(std::span<const KvGroup> groups, const KvConfig& config) {
+  LLMRT_ASSIGN(std::unique_ptr<KvSlabs> kv, KvSlabs::create(groups, config));
+  return keep(kv_, std::move(kv));
+}
+
+Result<ExeId> CpuBackend::compile(const Program& program, std::span<const WeightId> weights,
+                                  const CompileOptions& options) {
+  if (options.kv >= kv_.size() || !kv_[options.kv])
+    return error(Code::internal, "compile: KV store %u does not exist", options.kv);
+  if (weights.size() != program.weights.size())
+    return error(Code::internal, "compile: %zu weights for a program with %zu", weights.size(),
+                 program.weights.size());
+  std::vector<const PackedWeight*> bound;
+  bound.reserve(weights.size());
+  for (WeightId id : weights) {
+    if (id >= weights_.size() || !weights_[id])
+      return error(Code::internal, "compile: weight %u does not exist", id);
+    bound.push_back(weights_[id].get());
+  }
+  LLMRT_ASSIGN(
+      std::unique_ptr<CompiledPass> pass,
+      CompiledPass::create(program, options, bound, *kv_[options.kv], table_, host_->pool()));
+  return keep(programs_, std::move(pass));
+}
+
+int32_t cpu_device_count() { return 1; }
+
+Result<std::unique_ptr<Backend>> create_cpu_backend(std::shared_ptr<Host> host, int32_t device,
+                                                    std::string_view options) {
+  if (device != 0)
+    return error(Code::not_found, "device cpu:%d does not exist; there is cpu:0", device);
+  const KernelTable* table = &default_kernel_table();
+  if (!options.empty()) {
+    const std::string name(options.substr(0, 4) == "isa=" ? options.substr(4) : "");
+    table = find_kernel_table(name.c_str());
+    if (!table) {
+      std::string all;
+      for (const KernelTable* t : available_kernel_tables()) all += std::string(" isa=") + t->name;
+      return error(Code::invalid_argument, "CPU option \"%.*s\" is unknown; allowed here:%s",
+                   static_cast<int>(options.size()), options.data(), all.c_str());
+    }
+  }
+  return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(host), *table));
+}
+
+}  // namespace llmrt::cpu

@@ -1,0 +1,66 @@
+// The CPU backend: weights as P16 panels, KV in slabs of 64 blocks, programs as phases of chunks on the host's thread pool.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backends/cpu/compiled_pass.h"
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/kv_slabs.h"
+#include "backends/cpu/packed_weight.h"
+#include "graph/backend.h"
+
+namespace llmrt::cpu {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(std::shared_ptr<Host> host, const KernelTable& table)
+      : host_(std::move(host)), table_(table) {}
+
+  DeviceInfo info() const override;
+
+  uint64_t weight_bytes(const WeightDesc& desc) const override { return packed_bytes(desc); }
+  Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
+                              JobProgress* progress) override;
+  void remove_weight(WeightId id) override { weights_[id].reset(); }
+
+  KvGeometry kv_geometry(const KvGroup& group, const KvConfig& config) const override {
+    return {KvSlabs::block_bytes(group, config)};
+  }
+  Result<KvId> kv_create(std::span<const KvGroup> groups, const KvConfig& config) override;
+  void kv_destroy(KvId id) override { kv_[id].reset(); }
+  Status kv_commit(KvId id, BlockId block) override { return kv_[id]->commit(block); }
+  void kv_release(KvId id, std::span<const BlockId> free_blocks) override {
+    kv_[id]->release(free_blocks);
+  }
+  Status kv_copy(KvId id, BlockId from, BlockId to) override { return kv_[id]->copy(from, to); }
+  int64_t kv_bytes(KvId id) const override { return kv_[id]->bytes(); }
+
+  uint64_t compute_bytes(const Program& program, const CompileOptions& options) const override {
+    return CompiledPass::compute_bytes(program, options, host_->pool().n_workers());
+  }
+  Result<ExeId> compile(const Program& program, std::span<const WeightId> weights,
+                        const CompileOptions& options) override;
+  void remove_program(ExeId id) override { programs_[id].reset(); }
+
+  Result<Progress> advance(Execution& execution, Deadline deadline) override {
+    return programs_[execution.exe]->advance(execution, deadline);
+  }
+  void abandon(Execution& execution) override { programs_[execution.exe]->abandon(); }
+  std::span<const float> logits(ExeId exe) const override { return programs_[exe]->logits(); }
+
+ private:
+  std::shared_ptr<Host> host_;
+  const KernelTable& table_;
+  // By id; nullptr: removed.
+  std::vector<std::unique_ptr<PackedWeight>> weights_;
+  std::vector<std::unique_ptr<KvSlabs>> kv_;
+  std::vector<std::unique_ptr<CompiledPass>> programs_;
+};
+
+// options: "" or "isa=NAME" for one of the available tables.
+Result<std::unique_ptr<Backend>> create_cpu_backend(std::shared_ptr<Host> host, int32_t device,
+                                                    std::string_view options);
+int32_t cpu_device_count();
+
+}  // namespace llmrt::cpu

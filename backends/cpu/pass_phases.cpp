@@ -1,0 +1,225 @@
+// What the chunks of each kind of phase do.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/compiled_pass.h"
+#include "backends/cpu/pass_scratch.h"
+#include "quant/panel.h"
+
+namespace llmrt::cpu {
+
+void CompiledPass::run_rows(const Phase& phase, const BoundPhase& bound, uint32_t chunk,
+                            uint8_t* scratch) {
+  const uint32_t begin = chunk * bound.rows_per_chunk;
+  const uint32_t end = std::min(begin + bound.rows_per_chunk, n_rows(phase.rows));
+  for (uint32_t row = begin; row < end; ++row)
+    for (const RowStep& step : phase.steps) run_step(step, row, scratch);
+}
+
+void CompiledPass::run_step(const RowStep& step, uint32_t row, uint8_t* scratch) {
+  switch (step.kind) {
+    case StepKind::op:
+      run_op(program_.ops[step.op], row, scratch);
+      return;
+    case StepKind::join_attention:
+      join_attention(step.op, row);
+      return;
+    case StepKind::round: {
+      const RoundedValue& r = plan_.rounded[step.rounded];
+      table_.quantize(value_row(r.value, row), r.form,
+                      arena_base_ + r.place.offset + size_t{row} * r.place.row_bytes);
+      return;
+    }
+    case StepKind::rope_angles: {
+      const RopeTable& t = program_.rope_tables[step.table];
+      const auto n = static_cast<uint32_t>(t.inv_freq.size());
+      float* cosine = angle_row(step.table, row);
+      table_.rope_angles(batch_->pos[row], t.inv_freq.data(), n, t.mscale, cosine, cosine + n);
+      return;
+    }
+  }
+}
+
+void CompiledPass::run_op(const Op& op, uint32_t row, uint8_t* scratch) {
+  const OpParams& o = op.params;
+  const float* in0 =
+      op.in[0] != kNone && op.kind != OpKind::gather_rows ? value_row(op.in[0], row) : nullptr;
+  const float* in1 = op.in[1] != kNone ? value_row(op.in[1], row) : nullptr;
+  float* out = op.out != kNone ? value_row(op.out, row) : nullptr;
+  const uint32_t width = op.out != kNone ? program_.values[op.out].width : 0;
+  switch (op.kind) {
+    case OpKind::embed:
+      decode_weight_row(*weights_[op.weight], static_cast<uint32_t>(batch_->ids[row]), out,
+                        scratch);
+      return;
+    case OpKind::norm:
+      norm_groups(op, in0, out, width);
+      return;
+    case OpKind::rope: {
+      const RopeTable& t = program_.rope_tables[o.rope_table];
+      const auto n = static_cast<uint32_t>(t.inv_freq.size());
+      const float* cosine = angle_row(o.rope_table, row);
+      table_.rope(in0, out, o.n_head, o.d_k, n, t.pairs, cosine, cosine + n);
+      return;
+    }
+    case OpKind::kv_append:
+      append_kv(op, row);
+      return;
+    case OpKind::glu:
+      table_.glu(in0, in1, out, width, o.act);
+      return;
+    case OpKind::add:
+      table_.add(in0, in1, out, width);
+      return;
+    case OpKind::scale:
+      table_.scale(in0, o.scalar, out, width);
+      return;
+    case OpKind::softcap:
+      table_.softcap(in0, o.scalar, out, width);
+      return;
+    case OpKind::gather_rows:
+      std::memcpy(out, value_row(op.in[0], batch_->out_rows[row]), size_t{width} * sizeof(float));
+      return;
+    case OpKind::linear:
+    case OpKind::paged_attention:
+      return;  // phases of their own
+  }
+}
+
+// A norm over groups has one weight of the group's width.
+void CompiledPass::norm_groups(const Op& op, const float* in, float* out, uint32_t width) {
+  const uint32_t group = op.params.group_width ? op.params.group_width : width;
+  for (uint32_t g = 0; g < width; g += group)
+    table_.norm(in + g, vectors_[op.weight], out + g, group, op.params.eps);
+}
+
+void CompiledPass::append_kv(const Op& op, uint32_t row) {
+  const KvLayer& layer = program_.kv_layers[op.params.kv_layer];
+  const KvHeadLayout& l = kv_.layout(layer.group);
+  const uint32_t slot = batch_->write_slot[layer.group * batch_->n_rows() + row];
+  const uint32_t block = slot / l.block_tokens, offset = slot % l.block_tokens;
+  const uint32_t rows_after = batch_->row_begin[seq_of_row_[row] + 1] - 1 - row;
+  const float* k = value_row(op.in[0], row);
+  const float* v = value_row(op.in[1], row);
+  for (uint32_t h = 0; h < op.params.n_kv_head; ++h, k += l.d_k, v += l.d_v) {
+    uint8_t* head = kv_.head(block, layer.group, layer.index_in_group, h);
+    // The first row of a block clears what no row of this pass writes; rows of this pass write the others themselves.
+    if (offset == 0) clear_v(l, head, std::min(1 + rows_after, l.block_tokens));
+    store_k(l, head, offset, k);
+    store_v(l, head, offset, v);
+  }
+}
+
+void CompiledPass::join_attention(uint32_t op_index, uint32_t row) {
+  const Op& op = program_.ops[op_index];
+  const AttendPlan& plan = attend_plans_[attend_plan_of_op_[op_index]];
+  const uint32_t d_v = op.params.d_v;
+  float* out = value_row(op.out, row);
+  for (uint32_t h = 0; h < op.params.n_head; ++h) {
+    const AttendPlan::Parts parts = plan.parts(row, h);
+    float* first = part(parts.first, d_v);
+    for (uint32_t c = 1; c < parts.n; ++c)
+      table_.merge_parts(first, part(parts.first + c * parts.stride, d_v), d_v);
+    table_.finish_part(first, out + size_t{h} * d_v, d_v);
+  }
+}
+
+void CompiledPass::run_linear(const Phase& phase, const BoundPhase& bound, uint32_t chunk,
+                              uint8_t* scratch) {
+  const BoundJob* job = &bound.jobs.back();
+  while (job->chunk_begin > chunk) --job;
+  const uint32_t local = chunk - job->chunk_begin;
+  const uint32_t row = local % job->n_row_chunks * job->rows_per_chunk;
+  const uint32_t n = std::min(job->rows_per_chunk, n_rows(phase.rows) - row);
+  const uint32_t n_out = job->part[0].weight->n;
+  const uint32_t panel = local / job->n_row_chunks * job->panels_per_chunk;
+  const uint32_t panel_end = std::min(panel + job->panels_per_chunk, n_panels(n_out));
+
+  auto* sums = reinterpret_cast<float*>(scratch);
+  LinearArgs args{};
+  args.n_rows = n;
+  args.scratch = scratch + kSumsBytes;
+  for (uint32_t p = panel; p < panel_end; ++p) {
+    const uint32_t columns = std::min(kPanelRows, n_out - p * kPanelRows);
+    for (uint32_t i = 0; i < job->job->n_parts; ++i) {
+      const BoundPart& part = job->part[i];
+      args.panel = part.weight->panel(p);
+      args.k = part.weight->k;
+      args.in = part.in + size_t{row} * part.in_stride;
+      args.in_stride = part.in_stride;
+      args.form = part.form;
+      args.out = sums + i * kMaxLinearRows * 16;
+      part.fn(args);
+      if (!part.bias) continue;
+      for (uint32_t r = 0; r < n; ++r)
+        for (uint32_t c = 0; c < columns; ++c)
+          args.out[r * 16 + c] += part.bias[p * kPanelRows + c];
+    }
+    if (job->job->n_parts == 2)
+      table_.glu(sums, sums + kMaxLinearRows * 16, sums, n * 16, job->job->act);
+    for (uint32_t r = 0; r < n; ++r) {
+      float* out = value_row(job->job->out, row + r) + p * kPanelRows;
+      const float* sum = sums + r * 16;
+      if (job->job->residual == kNone) {
+        std::memcpy(out, sum, columns * sizeof(float));
+        continue;
+      }
+      const float* residual = value_row(job->job->residual, row + r) + p * kPanelRows;
+      for (uint32_t c = 0; c < columns; ++c) out[c] = sum[c] + residual[c];
+    }
+  }
+}
+
+void CompiledPass::run_attend(const Phase& phase, const BoundPhase& bound, uint32_t stage,
+                              uint32_t chunk, uint8_t* scratch) {
+  const Op& op = program_.ops[phase.attend_op];
+  const KvLayer& layer = program_.kv_layers[op.params.kv_layer];
+  const KvHeadLayout& l = kv_.layout(layer.group);
+  const AttendPlan::Task task = attend_plans_[bound.attend_plan].task(stage, chunk);
+  const RowBlock& rows = *task.rows;
+  const HeadBlock& heads = *task.heads;
+
+  AttendArgs a{};
+  a.q = value_row(op.in[0], rows.row) + size_t{heads.first_head} * op.params.d_k;
+  a.q_token_stride = plan_.values[op.in[0]].row_bytes / sizeof(float);
+  a.n_tokens = rows.n_tokens;
+  a.group = heads.n_heads;
+  a.d_k = op.params.d_k;
+  a.d_v = op.params.d_v;
+  a.k_codec = l.codec.k;
+  a.v_codec = l.codec.v;
+  a.block_tokens = l.block_tokens;
+  a.v_at = l.v_at;
+  a.pos = rows.pos;
+  a.window = op.params.window;
+  a.scale = op.params.attn_scale;
+  a.softcap = op.params.attn_softcap;
+  a.part_stride = part_floats(a.d_v);
+  a.scratch = scratch;
+  float* fresh = reinterpret_cast<float*>(scratch + whole_lines(attend_scratch_bytes(a.d_k)));
+  float* into = part(task.part, a.d_v);
+
+  const uint32_t table = layer.group * batch_->n_seqs() + rows.seq;
+  const std::span<const BlockId> blocks = batch_->tables.subspan(
+      batch_->table_begin[table], batch_->table_begin[table + 1] - batch_->table_begin[table]);
+  const uint32_t n_stored = (batch_->kv_len[rows.seq] + l.block_tokens - 1) / l.block_tokens;
+  const uint8_t* heads_of_blocks[kAttendChunk / 16];
+  a.blocks = heads_of_blocks;
+  for (uint32_t c = task.first_chunk; c < task.first_chunk + task.n_chunks; ++c) {
+    a.chunk_begin = c * kAttendChunk;
+    const uint32_t first = a.chunk_begin / l.block_tokens;
+    for (uint32_t b = 0; b < kAttendChunk / l.block_tokens; ++b) {
+      const bool stored = first + b < n_stored && first + b < blocks.size();
+      heads_of_blocks[b] = kv_.head(stored ? blocks[first + b] : kZeroBlock, layer.group,
+                                    layer.index_in_group, heads.kv_head);
+    }
+    const bool join = task.joins && c > rows.first_chunk;
+    a.parts = join ? fresh : into;
+    table_.attend(a);
+    if (!join) continue;
+    for (uint32_t i = 0; i < a.n_tokens * a.group; ++i)
+      table_.merge_parts(into + i * a.part_stride, fresh + i * a.part_stride, a.d_v);
+  }
+}
+
+}  // namespace llmrt::cpu

@@ -1,0 +1,33 @@
+// What each worker needs beside the arena: one run of bytes, its parts at fixed places.
+//
+//   | linear: expanded stripe | sums of a chunk [2][rows][16] | attend: q and scores | parts of a tile | row of the file |
+// The three kinds of phases use their parts at different times, so they share the bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/cpu/kernel_table.h"
+#include "backends/cpu/packed_weight.h"
+
+namespace llmrt::cpu {
+
+struct WorkerNeeds {
+  uint32_t linear_k = 0;  // longest row of a matrix
+  uint32_t embed_k = 0;   // longest row of an embedding
+  uint32_t attend_d_k = 0;
+  size_t part_floats = 0;
+};
+
+inline size_t whole_lines(size_t n) { return (n + 63) / 64 * 64; }
+inline constexpr size_t kSumsBytes = 2 * kMaxLinearRows * 16 * sizeof(float);
+
+inline size_t worker_bytes(const WorkerNeeds& n) {
+  const size_t linear = kSumsBytes + whole_lines(linear_scratch_bytes(n.linear_k));
+  const size_t attend = whole_lines(attend_scratch_bytes(n.attend_d_k)) +
+                        kMaxAttendRows * n.part_floats * sizeof(float);
+  return std::max({linear, attend, whole_lines(row_scratch_bytes(n.embed_k))}) + 64;
+}
+
+}  // namespace llmrt::cpu
