@@ -290,7 +290,7 @@ Status GgufParser::read_numbers(uint64_t n, MetaValue& out) {
   for (Kept& value : kept) {
     Stored stored{};
     LLMRT_TRY(reader_.read(&stored, sizeof stored));
-    value = static_cast<Kept>(stored);
+    value = static_cast<Kept>(stored);  // NOLINT(bugprone-signed-char-misuse): i8 is a number here
   }
   out.v = std::move(kept);
   return {};

@@ -23,7 +23,7 @@ Status GgufReader::read_slow(void* dst, uint64_t n) {
       window_.clear();
       const uint64_t ahead = std::min(size_ - window_offset_, kWindowBytes);
       window_.resize(ahead);
-      const Status status = source_.read(window_offset_, window_.data(), ahead);
+      Status status = source_.read(window_offset_, window_.data(), ahead);
       if (!status.ok()) {
         window_.clear();
         return status;

@@ -8,7 +8,7 @@
 namespace llmrt {
 namespace {
 
-using ull = unsigned long long;  // for printf
+using ll = long long;  // for printf
 
 constexpr const char* kCount = "split.count";
 constexpr const char* kNumber = "split.no";
@@ -32,8 +32,7 @@ Result<SplitKeys> split_keys(const GgufPart& part) {
     return error(Code::format,
                  "%s: split.no is %lld and split.count %lld, 0 <= split.no < split.count <= %lld "
                  "is needed",
-                 name, static_cast<long long>(keys.number), static_cast<long long>(keys.count),
-                 static_cast<long long>(kMostParts))
+                 name, ll{keys.number}, ll{keys.count}, ll{kMostParts})
         .at(kNumber);
   }
   return keys;
@@ -41,8 +40,7 @@ Result<SplitKeys> split_keys(const GgufPart& part) {
 
 std::string part_ending(int64_t number, int64_t count) {
   char ending[64];
-  std::snprintf(ending, sizeof ending, "-%05lld-of-%05lld.gguf", static_cast<long long>(number + 1),
-                static_cast<long long>(count));
+  std::snprintf(ending, sizeof ending, "-%05lld-of-%05lld.gguf", ll{number} + 1, ll{count});
   return ending;
 }
 
@@ -52,8 +50,7 @@ Result<std::string> split_prefix(const std::string& path, const SplitKeys& keys)
   if (path.size() <= ending.size() || !path.ends_with(ending)) {
     return error(Code::format,
                  "%s: this is part %lld of %lld of a split model, its name must end in %s",
-                 path.c_str(), static_cast<long long>(keys.number + 1),
-                 static_cast<long long>(keys.count), ending.c_str())
+                 path.c_str(), ll{keys.number} + 1, ll{keys.count}, ending.c_str())
         .at(path);
   }
   return path.substr(0, path.size() - ending.size());
@@ -73,10 +70,21 @@ Status check_part(const GgufPart& part, int64_t number, int64_t count) {
   return error(Code::format,
                "%s: part %lld of %lld of the split model is needed here, this file is part %lld of "
                "%lld",
-               part.source->name().c_str(), static_cast<long long>(number + 1),
-               static_cast<long long>(count), static_cast<long long>(keys.number + 1),
-               static_cast<long long>(keys.count))
+               part.source->name().c_str(), ll{number} + 1, ll{count}, ll{keys.number} + 1,
+               ll{keys.count})
       .at(part.source->name());
+}
+
+Result<GgufPart> open_sibling(const std::string& path, int64_t number, int64_t count) {
+  auto source = source_from_path(path);
+  if (!source.ok()) {
+    return error(source.status().code(), "part %lld of %lld of the split model: %s", ll{number} + 1,
+                 ll{count}, std::string(source.status().message()).c_str())
+        .at(path);
+  }
+  LLMRT_ASSIGN(GgufPart part, read_part(std::move(source).value()));
+  LLMRT_TRY(check_part(part, number, count));
+  return part;
 }
 
 // Over all parts: no tensor twice, and as many as part 1 says.
@@ -94,8 +102,8 @@ Status check_tensors(const std::vector<GgufPart>& parts) {
   }
   LLMRT_ASSIGN(const auto wanted, parts[0].file.metadata.get_int(kTensorCount));
   if (wanted && (*wanted < 0 || static_cast<uint64_t>(*wanted) != seen.size())) {
-    return error(Code::format, "%s: split.tensors.count is %lld, the parts hold %llu tensors",
-                 parts[0].source->name().c_str(), static_cast<long long>(*wanted), ull{seen.size()})
+    return error(Code::format, "%s: split.tensors.count is %lld, the parts hold %lld tensors",
+                 parts[0].source->name().c_str(), ll{*wanted}, static_cast<ll>(seen.size()))
         .at(kTensorCount);
   }
   return {};
@@ -117,25 +125,18 @@ Result<std::vector<GgufPart>> open_gguf_parts(ByteSourcePtr first,
     LLMRT_ASSIGN(const std::string prefix, split_prefix(path, keys));
     for (int64_t number = 0; number < keys.count; ++number) {
       if (number == keys.number) {
-        parts.push_back(std::move(given));
-      } else {
-        auto sibling = source_from_path(prefix + part_ending(number, keys.count));
-        if (!sibling.ok()) {
-          return error(sibling.status().code(), "part %lld of %lld of the split model: %s",
-                       static_cast<long long>(number + 1), static_cast<long long>(keys.count),
-                       std::string(sibling.status().message()).c_str())
-              .at(prefix + part_ending(number, keys.count));
-        }
-        LLMRT_ASSIGN(GgufPart part, read_part(std::move(sibling).value()));
-        parts.push_back(std::move(part));
+        parts.emplace_back();  // given goes here
+        continue;
       }
-      LLMRT_TRY(check_part(parts.back(), number, keys.count));
+      LLMRT_ASSIGN(GgufPart part,
+                   open_sibling(prefix + part_ending(number, keys.count), number, keys.count));
+      parts.push_back(std::move(part));
     }
+    parts[static_cast<size_t>(keys.number)] = std::move(given);
   } else {
     if (shards.size() != static_cast<size_t>(keys.count - 1)) {
-      return error(Code::invalid_argument, "%s: split.count is %lld, given are %llu parts",
-                   given.source->name().c_str(), static_cast<long long>(keys.count),
-                   ull{shards.size() + 1})
+      return error(Code::invalid_argument, "%s: split.count is %lld, given are %lld parts",
+                   given.source->name().c_str(), ll{keys.count}, static_cast<ll>(shards.size()) + 1)
           .at(kCount);
     }
     LLMRT_TRY(check_part(given, 0, keys.count));

@@ -25,19 +25,21 @@ bool all_are(const std::vector<Scalar>& values) {
 MetaValue scalar_value(Scalar scalar) {
   constexpr const char* kNames[] = {"bool", "i64", "u64", "f64", "str"};
   const char* name = kNames[scalar.index()];
-  return std::visit([&](auto&& v) { return MetaValue{std::move(v), name}; }, std::move(scalar));
+  return std::visit([&](auto& v) { return MetaValue{std::move(v), name}; }, scalar);
 }
 
 // One element type for all: bool, str, u64 (no negative one), i64, or f64 as soon as one has a fraction. False: mixed.
 bool array_value(const std::vector<Scalar>& values, MetaValue& out) {
   if (all_are<bool>(values) && !values.empty()) {
     std::vector<bool> array;
+    array.reserve(values.size());
     for (const Scalar& v : values) array.push_back(std::get<bool>(v));
     out = {std::move(array), "arr[bool]"};
     return true;
   }
   if (all_are<std::string>(values) && !values.empty()) {
     StringArray array;
+    array.begin.reserve(values.size() + 1);
     array.begin.push_back(0);
     for (const Scalar& v : values) {
       array.blob += std::get<std::string>(v);
@@ -48,6 +50,7 @@ bool array_value(const std::vector<Scalar>& values, MetaValue& out) {
   }
   if (all_are<uint64_t>(values)) {
     std::vector<uint64_t> array;
+    array.reserve(values.size());
     for (const Scalar& v : values) array.push_back(std::get<uint64_t>(v));
     out = {std::move(array), "arr[u64]"};
     return true;

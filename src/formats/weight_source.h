@@ -45,7 +45,7 @@ class WeightSource {
 };
 
 // Sniffs the magic and dispatches. Shards: for a path, siblings NAME-00002-of-0000N.gguf are opened beside the first one;
-// otherwise `shards` gives them in order. `overrides_json` may be empty. Hostile input assumed: one precise sentence each.
+// otherwise `shards` gives parts 2..N in order. `overrides_json` may be empty. Hostile input assumed: one precise sentence each.
 Result<std::unique_ptr<WeightSource>> open_weights(ByteSourcePtr first,
                                                    std::span<const ByteSourcePtr> shards,
                                                    std::string_view overrides_json);

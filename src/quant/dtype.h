@@ -25,7 +25,7 @@ enum class DType : uint32_t {
   q6_k = 14,
   iq4_nl = 20,
   iq4_xs = 23,
-  i32 = 26,
+  i32 = 26,  // a name only: no row in the registry, nothing computes with it
   bf16 = 30,
   mxfp4 = 39,
 };

@@ -21,7 +21,7 @@ struct BlockIq4Xs {
 };
 static_assert(sizeof(BlockIq4Xs) == 136);
 
-inline int iq4_xs_scale(const BlockIq4Xs& b, int j) {  // s[j] - 32
+inline int iq4_xs_scale(const BlockIq4Xs& b, size_t j) {  // s[j] - 32
   const int low = (b.scales_l[j / 2] >> (4 * (j % 2))) & 15;
   const int high = (b.scales_h >> (2 * j)) & 3;
   return (low | (high << 4)) - 32;

@@ -21,7 +21,7 @@ struct BlockQ3_K {
 };
 static_assert(sizeof(BlockQ3_K) == 110);
 
-inline int q3_k_scale(const uint8_t scales[12], int j) {  // s[j] - 32
+inline int q3_k_scale(const uint8_t scales[12], size_t j) {  // s[j] - 32
   const int low = (scales[j % 8] >> (4 * (j / 8))) & 15;
   const int high = (scales[8 + j % 4] >> (2 * (j / 4))) & 3;
   return (low | (high << 4)) - 32;

@@ -12,12 +12,12 @@ void decode_q5_k(const uint8_t* blocks, float* out, size_t n) {
     const float d = f16_to_f32(b.d);
     const float dmin = f16_to_f32(b.dmin);
     const KScales s = unpack_k_scales(b.scales);
-    for (int j = 0; j < 8; ++j) {
+    for (size_t j = 0; j < 8; ++j) {
       const uint8_t* q = b.qs + 32 * (j / 2);
-      const int shift = 4 * (j % 2);
+      const size_t shift = 4 * (j % 2);
       const float scale = d * static_cast<float>(s.scale[j]);
       const float min = dmin * static_cast<float>(s.min[j]);
-      for (int l = 0; l < 32; ++l) {
+      for (size_t l = 0; l < 32; ++l) {
         const int code = ((q[l] >> shift) & 15) | (((b.qh[l] >> j) & 1) << 4);
         out[32 * j + l] = scale * static_cast<float>(code) - min;
       }
