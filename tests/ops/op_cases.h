@@ -1,0 +1,13 @@
+// The cases by op.
+#pragma once
+
+#include "ops/conformance.h"
+
+namespace llmrt::test {
+
+void add_linear_cases(std::vector<OpCase>& cases);
+void add_embed_cases(std::vector<OpCase>& cases);
+void add_row_op_cases(std::vector<OpCase>& cases);  // norm rope glu add scale softcap gather_rows
+void add_attention_cases(std::vector<OpCase>& cases);
+
+}  // namespace llmrt::test
