@@ -7,6 +7,21 @@
 #include "kv/prefix_cache.h"
 
 namespace llmrt {
+namespace {
+
+// Blocks on their way into tables: given back unless they arrive, whatever fails or throws in between.
+struct Taken {
+  explicit Taken(BlockPool& from) : pool(from) {}
+  ~Taken() {
+    for (BlockId b : blocks) pool.drop_ref(b);
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  BlockPool& pool;
+  std::vector<BlockId> blocks;
+};
+
+}  // namespace
 
 SequenceKv::SequenceKv(SequenceKv&& other) noexcept
     : tables_(std::move(other.tables_)),
@@ -16,6 +31,17 @@ SequenceKv::SequenceKv(SequenceKv&& other) noexcept
       node_(std::exchange(other.node_, nullptr)),
       depth_(std::exchange(other.depth_, 0)) {
   other.tables_.clear();
+}
+
+SequenceKv& SequenceKv::operator=(SequenceKv&& other) noexcept {
+  LLMRT_ASSERT(node_ == nullptr && n_entries() == 0);
+  tables_.swap(other.tables_);
+  first_.swap(other.first_);
+  std::swap(computed_, other.computed_);
+  std::swap(reserved_, other.reserved_);
+  std::swap(node_, other.node_);
+  std::swap(depth_, other.depth_);
+  return *this;
 }
 
 uint32_t SequenceKv::n_blocks() const {
@@ -51,36 +77,26 @@ Result<uint32_t> SequenceKv::reserve(BlockPool& pool, uint32_t n) {
     return 0u;
   }
 
-  std::vector<BlockId> taken;
-  taken.reserve(n_new);
+  Taken taken(pool);
+  taken.blocks.reserve(n_new);
   for (auto& table : tables_) {
     if (table.capacity() < entries) table.reserve(std::max<size_t>(entries, 2 * table.capacity()));
   }
-  const auto give_back = [&] {
-    for (BlockId b : taken) pool.drop_ref(b);
-  };
   for (uint32_t i = 0; i < n_new; ++i) {
-    Result<BlockId> block = pool.take();
-    if (!block.ok()) {
-      give_back();
-      return std::move(block).status();
-    }
-    taken.push_back(*block);
+    LLMRT_ASSIGN(const BlockId block, pool.take());
+    taken.blocks.push_back(block);
   }
   size_t next = 0;
   if (n_copies > 0) {
     for (const auto& table : tables_) {
       if (pool.refs(table[tail]) <= 1) continue;
-      if (Status status = pool.store().copy(table[tail], taken[next++]); !status.ok()) {
-        give_back();
-        return status;
-      }
+      LLMRT_TRY(pool.store().copy(table[tail], taken.blocks[next++]));
     }
     next = 0;
     for (uint32_t g = 0; g < n_groups; ++g) {
       BlockId& entry = tables_[g][tail];
       if (pool.refs(entry) <= 1) continue;
-      const BlockId copy = taken[next++];
+      const BlockId copy = taken.blocks[next++];
       if (LLMRT_PLANT(stale_table_row, false, g + 1 == n_groups)) {
         pool.drop_ref(copy);
         continue;
@@ -90,8 +106,9 @@ Result<uint32_t> SequenceKv::reserve(BlockPool& pool, uint32_t n) {
     }
   }
   for (auto& table : tables_) {
-    while (table.size() < entries) table.push_back(taken[next++]);
+    while (table.size() < entries) table.push_back(taken.blocks[next++]);
   }
+  taken.blocks.clear();  // all have an owner now
   reserved_ = std::max(reserved_, n);
   return n_copies;
 }

@@ -28,7 +28,7 @@ class SequenceKv {
   explicit SequenceKv(const KvLayout& layout)
       : tables_(layout.n_groups()), first_(layout.n_groups(), 0) {}
   SequenceKv(SequenceKv&& other) noexcept;
-  SequenceKv& operator=(SequenceKv&&) = delete;
+  SequenceKv& operator=(SequenceKv&& other) noexcept;  // precondition: this one holds nothing
   SequenceKv(const SequenceKv&) = delete;
   ~SequenceKv() { LLMRT_ASSERT(node_ == nullptr && (tables_.empty() || tables_[0].empty())); }
 

@@ -1,0 +1,44 @@
+// evaluate(): a request whose rows' logits are wanted and nothing is drawn. It goes through the same queue, plan and passes as all
+// others; the prefix tree may serve positions below `first`, whose logits nobody wants. It publishes nothing.
+#include <chrono>
+#include <thread>
+
+#include "engine/engine_front.h"
+
+namespace llmrt {
+
+Status EngineImpl::evaluate(std::span<const Token> tokens, uint32_t first,
+                            std::span<float> logits) {
+  LLMRT_TRY(refuse_in_callback("evaluate"));
+  LLMRT_TRY(check_prompt(tokens));
+  if (first >= tokens.size())
+    return error(Code::invalid_argument, "first is %u, the evaluated tokens are %zu", first,
+                 tokens.size());
+  const size_t wanted = (tokens.size() - first) * model_->def.program.n_vocab;
+  if (logits.size() != wanted)
+    return error(Code::invalid_argument, "room for %zu logits, %zu are computed", logits.size(),
+                 wanted);
+  GenParams params;
+  params.max_tokens = 0;
+  LLMRT_TRY(most_new_tokens(tokens.size(), params).status());
+
+  auto request =
+      std::make_shared<RequestImpl>(shared_, params, static_cast<uint32_t>(tokens.size()));
+  request->evaluation = Evaluation{first, logits};
+  Submission submission;
+  submission.request = request;
+  auto sequence = std::make_unique<Sequence>(request, steps_->layout(), std::vector<std::string>());
+  sequence->tokens.assign(tokens.begin(), tokens.end());
+  sequence->n_prompt = static_cast<uint32_t>(tokens.size());
+  sequence->rank_key = request->submitted_ns;
+  submission.sequences.push_back(std::move(sequence));
+  LLMRT_TRY(enqueue(std::move(submission)));
+  for (;;) {
+    Status status = request->wait(-1);
+    if (status.code() == Code::cancelled) return error(Code::closed, "the engine was closed");
+    if (status.code() != Code::pending) return status;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // another thread steps the engine
+  }
+}
+
+}  // namespace llmrt

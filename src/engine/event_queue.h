@@ -1,0 +1,24 @@
+// EventQueue: events of one request that nobody took yet. A reader that lags finds text events merged, so the queue is bounded by the
+// request's text, not by its token count. Not locked: the request is.
+#pragma once
+
+#include <deque>
+
+#include "engine/engine.h"
+
+namespace llmrt {
+
+class EventQueue {
+ public:
+  static constexpr size_t kMergeFrom = 16;  // events of a sample merge once this many wait
+
+  void push(Event event);
+  bool pop(Event& out);
+  bool empty() const { return events_.empty(); }
+  size_t size() const { return events_.size(); }
+
+ private:
+  std::deque<Event> events_;
+};
+
+}  // namespace llmrt

@@ -1,0 +1,331 @@
+#include "engine/request.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "engine/delivery.h"
+#include "engine/shared.h"
+
+namespace llmrt {
+namespace {
+
+constexpr int64_t kMsNs = 1'000'000;
+constexpr int64_t kPumpSliceNs = 5 * kMsNs;   // a pumping reader looks at its own queue this often
+constexpr int64_t kIdleSliceNs = 20 * kMsNs;  // ... and this often when there is nothing to run
+
+int64_t end_of_wait(int32_t timeout_ms) {
+  return timeout_ms < 0 ? INT64_MAX : now_ns() + timeout_ms * kMsNs;
+}
+
+void wait_until(std::condition_variable& cv, std::unique_lock<std::mutex>& lock, int64_t at_ns) {
+  if (at_ns == INT64_MAX) {
+    cv.wait(lock);
+    return;
+  }
+  const int64_t left = at_ns - now_ns();
+  if (left > 0) cv.wait_for(lock, std::chrono::nanoseconds(left));
+}
+
+}  // namespace
+
+RequestImpl::RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& gen,
+                         uint32_t prompt_tokens)
+    : params(gen),
+      n_prompt(prompt_tokens),
+      shared_(std::move(shared)),
+      samples_(static_cast<size_t>(gen.n)),
+      n_unfinished_(gen.n) {
+  submitted_ns = now_ns();
+  last_progress_ns_ = submitted_ns;
+  usage_.prompt_tokens = static_cast<int32_t>(prompt_tokens);
+}
+
+// ---- how it ends ----
+
+void RequestImpl::wake_reader_locked() {
+  changed_.notify_all();
+  if (params.delivery == Delivery::request_queue || done_taken_) return;
+  // request -> mutex of shared or delivery is the allowed order
+  if (params.delivery == Delivery::callback) {
+    if (in_delivery_) return;
+    shared_->delivery->enqueue(shared_from_this());
+    in_delivery_ = true;
+    return;
+  }
+  if (listed_) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->ready.push(shared_from_this());
+  }
+  listed_ = true;
+  shared_->changed.notify_all();
+}
+
+void RequestImpl::end_locked(Finish finish, Status status) {
+  if (ended_) return;
+  finish_ = finish;
+  status_ = std::move(status);
+  for (SampleOutput& sample : samples_) {
+    if (sample.finish == Finish::none) sample.finish = finish;
+  }
+  ended_ = true;
+  ended_flag_.store(true, std::memory_order_release);
+  wake_reader_locked();
+}
+
+void RequestImpl::end(Finish finish, Status status) {
+  {
+    const std::lock_guard lock(mutex_);
+    end_locked(finish, std::move(status));
+  }
+  shared_->notify_owner();
+}
+
+void RequestImpl::cancel(bool) { end(Finish::cancelled, Status()); }
+
+void RequestImpl::check_timeouts(int64_t now) {
+  if (ended()) return;
+  if (params.timeout_ms > 0 && now - submitted_ns >= params.timeout_ms * kMsNs) {
+    end(Finish::timeout,
+        llmrt::error(Code::timeout, "the request took longer than its timeout_ms of %d",
+                     params.timeout_ms));
+    return;
+  }
+  if (params.stall_timeout_ms <= 0) return;
+  if (shared_->paused.load(std::memory_order_relaxed)) {  // the silence is the host's own
+    note_progress();
+    return;
+  }
+  if (now - last_progress_ns_.load(std::memory_order_relaxed) >= params.stall_timeout_ms * kMsNs)
+    end(Finish::timeout,
+        llmrt::error(Code::timeout, "the request made no progress for its stall_timeout_ms of %d",
+                     params.stall_timeout_ms));
+}
+
+int64_t RequestImpl::next_timeout() const {
+  int64_t at = INT64_MAX;
+  if (params.timeout_ms > 0) at = submitted_ns + params.timeout_ms * kMsNs;
+  if (params.stall_timeout_ms > 0)
+    at = std::min(
+        at, last_progress_ns_.load(std::memory_order_relaxed) + params.stall_timeout_ms * kMsNs);
+  return at;
+}
+
+// ---- the owner's side ----
+
+bool RequestImpl::add_token(int32_t sample, const Drawn& drawn) {
+  note_progress();
+  const std::lock_guard lock(mutex_);
+  if (ended_) return false;
+  SampleOutput& output = samples_[static_cast<size_t>(sample)];
+  if (drawn.token >= 0) {
+    if (drawn.pick && params.sampling.logprobs > 0) {
+      std::vector<std::pair<Token, float>> top;
+      top.reserve(drawn.pick->top.size());
+      for (const TopLogprob& t : drawn.pick->top) top.emplace_back(t.id, t.logprob);
+      output.logprobs.emplace_back(drawn.pick->logprob, std::move(top));
+    }
+    output.tokens.push_back(drawn.token);
+    ++usage_.generated_tokens;
+  }
+  if (!drawn.emit) return true;
+  output.text.append(drawn.text);
+  Event event;
+  event.type = EventType::text;
+  event.sample = sample;
+  event.token = drawn.n_tokens == 1 ? drawn.token : -1;
+  event.n_tokens = drawn.n_tokens;
+  event.logprob = drawn.pick ? drawn.pick->logprob : 0;
+  event.tag = params.tag;
+  event.text.assign(drawn.text);
+  events_.push(std::move(event));
+  wake_reader_locked();
+  return true;
+}
+
+void RequestImpl::add_progress(int64_t done, int64_t total) {
+  note_progress();
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  Event event;
+  event.type = EventType::progress;
+  event.done = done;
+  event.total = total;
+  event.tag = params.tag;
+  events_.push(std::move(event));
+  wake_reader_locked();
+}
+
+void RequestImpl::finish_sample(int32_t sample, Finish finish) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) return;
+  SampleOutput& output = samples_[static_cast<size_t>(sample)];
+  Event event;
+  event.type = EventType::sample_done;
+  event.sample = sample;
+  event.finish = finish;
+  event.n_tokens = static_cast<int32_t>(output.tokens.size());
+  event.tag = params.tag;
+  events_.push(std::move(event));
+  output.finish = finish;
+  if (--n_unfinished_ > 0) {
+    wake_reader_locked();
+    return;
+  }
+  if (params.delivery != Delivery::callback) {
+    end_locked(samples_[0].finish, Status());
+    return;
+  }
+  natural_end_ = true;  // counts once the callbacks have returned: take()
+  wake_reader_locked();
+}
+
+// ---- reading ----
+
+Code RequestImpl::take(Event& out) {
+  const std::lock_guard lock(mutex_);
+  return take_locked(out);
+}
+
+Code RequestImpl::take_listed(Event& out, bool& more) {
+  const std::lock_guard lock(mutex_);
+  const Code code = take_locked(out);
+  more = code == Code::ok && !done_taken_ && readable_locked();
+  listed_ = more;
+  return code;
+}
+
+Code RequestImpl::take_for_delivery(Event& out) {
+  const std::lock_guard lock(mutex_);
+  const Code code = take_locked(out);
+  if (code != Code::ok) in_delivery_ = false;
+  return code;
+}
+
+void RequestImpl::set_in_callback(bool inside) {
+  if (inside) note_progress();
+  in_callback_.store(inside, std::memory_order_relaxed);
+  if (!inside) note_progress();
+}
+
+Code RequestImpl::take_locked(Event& out) {
+  if (events_.pop(out)) return Code::ok;
+  if (natural_end_ && !ended_) {
+    finish_ = samples_[0].finish;
+    ended_ = true;
+    ended_flag_.store(true, std::memory_order_release);
+    changed_.notify_all();
+  }
+  if (!ended_) return Code::pending;
+  if (done_taken_) return Code::end;
+  done_taken_ = true;
+  out = Event();
+  out.type = EventType::done;
+  out.finish = finish_;
+  out.error = result_locked().code();
+  out.n_tokens = usage_.generated_tokens;
+  out.tag = params.tag;
+  return Code::ok;
+}
+
+Code RequestImpl::next(int32_t timeout_ms, Event& out) {
+  if (shared_->inside_callback()) return Code::busy;
+  if (params.delivery != Delivery::request_queue) return ended() ? Code::end : Code::pending;
+  const int64_t until = end_of_wait(timeout_ms);
+  for (;;) {
+    if (const Code code = take(out); code != Code::pending) return code;
+    if (timeout_ms == 0) return Code::pending;
+    const int64_t now = now_ns();
+    if (now >= until) return Code::pending;
+    check_timeouts(now);
+    if (ended()) continue;
+    int64_t wake = std::min(until, next_timeout());
+    if (shared_->host_stepped) {
+      const PumpResult result = shared_->pump({std::min(until, now + kPumpSliceNs)});
+      if (result == PumpResult::busy) return Code::pending;
+      if (result == PumpResult::ran) continue;
+      wake = std::min(wake, now + kIdleSliceNs);
+    }
+    std::unique_lock lock(mutex_);
+    if (!readable_locked()) wait_until(changed_, lock, wake);
+  }
+}
+
+Status RequestImpl::wait(int32_t timeout_ms) {
+  if (shared_->inside_callback())
+    return llmrt::error(
+        Code::busy,
+        "wait() was called inside a callback, only cancel and getters are allowed there");
+  const int64_t until = end_of_wait(timeout_ms);
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_) return result_locked();
+    }
+    const int64_t now = now_ns();
+    if (timeout_ms == 0 || now >= until) return Status(Code::pending);
+    check_timeouts(now);
+    if (ended()) continue;
+    int64_t wake = std::min(until, next_timeout());
+    if (shared_->host_stepped) {
+      const PumpResult result = shared_->pump({std::min(until, now + kPumpSliceNs)});
+      if (result == PumpResult::busy) return Status(Code::pending);
+      if (result == PumpResult::ran) continue;
+      wake = std::min(wake, now + kIdleSliceNs);
+    }
+    std::unique_lock lock(mutex_);
+    if (!ended_) wait_until(changed_, lock, wake);
+  }
+}
+
+Status RequestImpl::result_locked() const {
+  switch (finish_) {
+    case Finish::cancelled:
+      return Status(Code::cancelled);
+    case Finish::timeout:
+    case Finish::grammar:
+    case Finish::error:
+      return status_;
+    default:
+      return {};
+  }
+}
+
+const RequestImpl::SampleOutput* RequestImpl::sample_at(int32_t sample) const {
+  return sample >= 0 && static_cast<size_t>(sample) < samples_.size()
+             ? &samples_[static_cast<size_t>(sample)]
+             : nullptr;
+}
+
+std::string RequestImpl::text(int32_t sample) const {
+  const std::lock_guard lock(mutex_);
+  const SampleOutput* output = sample_at(sample);
+  return output ? output->text : std::string();
+}
+std::vector<Token> RequestImpl::tokens(int32_t sample) const {
+  const std::lock_guard lock(mutex_);
+  const SampleOutput* output = sample_at(sample);
+  return output ? output->tokens : std::vector<Token>();
+}
+std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> RequestImpl::logprobs(
+    int32_t sample) const {
+  const std::lock_guard lock(mutex_);
+  const SampleOutput* output = sample_at(sample);
+  return output ? output->logprobs : decltype(output->logprobs)();
+}
+Finish RequestImpl::finish(int32_t sample) const {
+  const std::lock_guard lock(mutex_);
+  const SampleOutput* output = sample_at(sample);
+  return output ? output->finish : Finish::none;
+}
+Usage RequestImpl::usage() const {
+  const std::lock_guard lock(mutex_);
+  return usage_;
+}
+Status RequestImpl::error() const {
+  const std::lock_guard lock(mutex_);
+  return ended_ ? result_locked() : Status();
+}
+
+}  // namespace llmrt

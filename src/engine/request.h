@@ -1,0 +1,125 @@
+// RequestImpl: the outside of a request: events, results, how it ends. Any thread; its own lock.
+//
+// A request ends once, by whoever is first: the owner (all samples finished, an error), cancel() on any thread, or a timeout found by
+// the owner or by a thread that waits on it. From then on nothing the engine computes for it is visible. DONE is not an event in the
+// queue but the state "ended and drained", so ending never allocates.
+//
+// With callback delivery a natural end counts once the callbacks before DONE have returned; a callback that blocks longer than
+// stall_timeout_ms therefore ends the request with TIMEOUT, while everything else goes on.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/event_queue.h"
+#include "engine/sequence.h"
+#include "sampling/chain.h"
+
+namespace llmrt {
+
+struct EngineShared;
+
+class RequestImpl final : public Request, public std::enable_shared_from_this<RequestImpl> {
+ public:
+  RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& params, uint32_t n_prompt);
+
+  // ---- any thread ----
+  Code next(int32_t timeout_ms, Event& out) override;
+  Status wait(int32_t timeout_ms) override;
+  void cancel(bool keep_partial) override;
+  std::string text(int32_t sample) const override;
+  std::vector<Token> tokens(int32_t sample) const override;
+  Usage usage() const override;
+  Status error() const override;
+  Finish finish(int32_t sample) const override;
+  std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> logprobs(
+      int32_t sample) const override;
+
+  bool ended() const { return ended_flag_.load(std::memory_order_acquire); }
+  // Takes the next event, DONE included. ok, pending or end.
+  Code take(Event& out);
+  // For Engine::next: takes one event; more: another one waits and the request stays listed.
+  Code take_listed(Event& out, bool& more);
+  // Ends the request if it is older or more silent than it may be.
+  void check_timeouts(int64_t now);
+  int64_t next_timeout() const;  // INT64_MAX: none
+  void end(Finish finish,
+           Status status);  // an error, a cancellation or a timeout; the first end counts
+
+  // ---- the owner ----
+  struct Drawn {
+    Token token = -1;  // -1: none, only text
+    std::string_view text;
+    int32_t n_tokens = 0;  // tokens behind this text
+    bool emit = false;
+    const Pick* pick = nullptr;
+  };
+  // false: the request has ended, nothing was added.
+  bool add_token(int32_t sample, const Drawn& drawn);
+  void add_progress(int64_t done, int64_t total);
+  void finish_sample(int32_t sample, Finish finish);  // the last one ends the request
+  template <class F>
+  void edit_usage(F&& edit) {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) edit(usage_);
+  }
+  // Silence ends now. A token does not count while a callback blocks: the host has not seen it.
+  void note_progress() {
+    if (!in_callback_.load(std::memory_order_relaxed))
+      last_progress_ns_.store(now_ns(), std::memory_order_relaxed);
+  }
+
+  // ---- constant ----
+  const GenParams params;
+  const uint32_t n_prompt;
+  int64_t submitted_ns = 0;
+  std::optional<Evaluation> evaluation;
+
+  // ---- the owner's ----
+  std::unique_ptr<Chain> chain;
+  uint32_t n_sequences = 0;  // not yet taken apart
+
+  std::shared_ptr<RequestImpl> next_in_queue;  // RequestQueue's link, under the queue's lock
+
+  // ---- CallbackDelivery's ----
+  // As take(), but when there is nothing more the request leaves the delivery, in one step with looking.
+  Code take_for_delivery(Event& out);
+  void set_in_callback(bool inside);
+
+ private:
+  struct SampleOutput {
+    std::string text;
+    std::vector<Token> tokens;
+    std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> logprobs;
+    Finish finish = Finish::none;
+  };
+  void end_locked(Finish finish, Status status);
+  Code take_locked(Event& out);
+  void wake_reader_locked();
+  bool readable_locked() const { return !events_.empty() || ended_ || natural_end_; }
+  Status result_locked() const;
+  const SampleOutput* sample_at(int32_t sample) const;
+
+  const std::shared_ptr<EngineShared> shared_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  EventQueue events_;
+  std::vector<SampleOutput> samples_;
+  Usage usage_;
+  Status status_;                 // why it failed
+  Finish finish_ = Finish::none;  // of the request
+  int32_t n_unfinished_ = 0;
+  bool ended_ = false, natural_end_ = false, done_taken_ = false;
+  bool listed_ = false;       // in shared_->ready
+  bool in_delivery_ = false;  // in the delivery's queue, or being delivered
+  std::atomic<bool> in_callback_{false};
+  std::atomic<bool> ended_flag_{false};
+  std::atomic<int64_t> last_progress_ns_{0};
+};
+
+}  // namespace llmrt

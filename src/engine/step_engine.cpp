@@ -1,0 +1,289 @@
+#include "engine/step_engine.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "engine/delivery.h"
+#include "kv/plant.h"
+
+namespace llmrt {
+
+Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
+                                                       const EngineOptions& options,
+                                                       const KvLayout& layout,
+                                                       std::shared_ptr<EngineShared> shared) {
+  std::unique_ptr<StepEngine> engine(new StepEngine(model, options, layout, std::move(shared)));
+  RunnerOptions runner;
+  runner.kv.codec = options.kv;
+  runner.kv.block_tokens = options.block_tokens;
+  runner.kv.n_blocks = layout.n_blocks;
+  runner.max_rows = options.max_batch;
+  runner.max_seqs = options.max_running;
+  runner.max_out = std::max(options.max_running, 32u);
+  runner.max_positions = options.ctx_tokens;
+  runner.numerics = options.numerics;
+  LLMRT_ASSIGN(engine->runner_,
+               Runner::create(*model.backend, model.def.program, model.weights, runner));
+  engine->store_ = std::make_unique<BackendKvStore>(*model.backend, engine->runner_->kv());
+  LLMRT_ASSIGN(BlockPool pool, BlockPool::create(layout, *engine->store_));
+  engine->pool_ = std::make_unique<BlockPool>(std::move(pool));
+  engine->cache_ = std::make_unique<PrefixCache>(*engine->pool_);
+  engine->name_space_ = options.cache_namespace;
+  engine->stats_.started_ns = now_ns();
+  engine->publish_gauges();
+  return engine;
+}
+
+StepEngine::~StepEngine() {
+  runner_->abandon();
+  for (auto& sequence : sequences_) cache_->release(sequence->kv);
+  for (auto& submission : incoming_) submission.request->n_sequences = 0;
+}
+
+StepOutcome StepEngine::step(Deadline deadline, bool compute) {
+  StepOutcome outcome = StepOutcome::worked;
+  try {
+    outcome = step_or_throw(deadline, compute);
+  } catch (const std::bad_alloc&) {
+    recover_from_bad_alloc();
+  }
+  publish_gauges();
+  return outcome;
+}
+
+StepOutcome StepEngine::step_or_throw(Deadline deadline, bool compute) {
+  const int64_t now = now_ns();
+  shared_->heartbeat.fetch_add(1, std::memory_order_relaxed);
+  drain_inbox();
+  sweep(now);
+  if (pass_.open) drop_pass_of_ended();
+  if (!pass_.open) trim_if_asked();
+  if (!compute) {
+    forget_done();
+    return has_work() ? StepOutcome::blocked : StepOutcome::idle;
+  }
+  if (!pass_.open) {
+    const StepOutcome outcome = plan_pass(now);
+    if (!pass_.open) {
+      forget_done();
+      return outcome;
+    }
+  }
+  Result<Progress> progress = run(deadline);
+  if (progress.ok() && *progress == Progress::suspended) {
+    pass_.suspended_once = true;
+    ++counters_.budget_stop;
+    return StepOutcome::suspended;
+  }
+  if (progress.ok()) {
+    choose();
+    commit();
+  } else {
+    for (Sequence* sequence : pass_.sequences)
+      end_request(*sequence->request, Finish::error, progress.status());
+  }
+  close_pass();
+  sweep_ended();
+  forget_done();
+  if constexpr (kExpensiveChecks) LLMRT_ASSERT(validate().ok());
+  return StepOutcome::worked;
+}
+
+void StepEngine::drain_inbox() {
+  if (incoming_.empty()) {
+    const std::lock_guard lock(shared_->mutex);
+    if (shared_->inbox.empty()) return;
+    incoming_.swap(shared_->inbox);
+    for (const Submission& s : incoming_)
+      shared_->n_waiting += static_cast<uint32_t>(s.sequences.size());
+  }
+  size_t n = 0;
+  for (const Submission& s : incoming_) n += s.sequences.size();
+  sequences_.reserve(sequences_.size() + n);
+  running_.reserve(sequences_.size() + n);
+  waiting_.reserve(sequences_.size() + n);
+  requests_.reserve(requests_.size() + incoming_.size());
+  // nothing below allocates
+  for (Submission& submission : incoming_) {
+    submission.request->n_sequences = static_cast<uint32_t>(submission.sequences.size());
+    for (auto& sequence : submission.sequences) {
+      Sequence* s = sequence.get();
+      if (s->state == SeqState::queued)
+        waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), s,
+                                         [](auto* a, auto* b) { return goes_first(*a, *b); }),
+                        s);
+      sequences_.push_back(std::move(sequence));
+    }
+    requests_.push_back(std::move(submission.request));
+  }
+  incoming_.clear();
+}
+
+void StepEngine::sweep(int64_t now) {
+  for (const auto& request : requests_) request->check_timeouts(now);
+  sweep_ended();
+}
+
+void StepEngine::sweep_ended() {
+  for (const auto& sequence : sequences_) {
+    if (!sequence->alive() || !sequence->request->ended()) continue;
+    if (!sequence->end_counted) {
+      sequence->end_counted = true;
+      if (sequence->state == SeqState::running &&
+          sequence->request->finish(sequence->sample) == Finish::cancelled) {
+        if (sequence->in_pass && pass_.suspended_once) ++counters_.cancel_suspended;
+        ++(sequence->n_generated() == 0 ? counters_.cancel_prefill : counters_.cancel_decode);
+      }
+    }
+    if (!sequence->in_pass || LLMRT_PLANT(freed_too_early, false, true)) retire(*sequence);
+  }
+  const auto gone = [&](const std::shared_ptr<RequestImpl>& request) {
+    if (!request->ended() || request->n_sequences > 0) return false;
+    if (!request->evaluation) {
+      const std::lock_guard lock(stats_.mutex);
+      const Finish finish = request->finish(0);
+      const int64_t now = now_ns();
+      ++(finish == Finish::cancelled ? stats_.totals.cancelled
+         : finish == Finish::error || finish == Finish::timeout || finish == Finish::grammar
+             ? stats_.totals.failed
+             : stats_.totals.done);
+      stats_.e2e.record(now, now - request->submitted_ns);
+      stats_.requests.add(now, 1);
+    }
+    return true;
+  };
+  const size_t before = requests_.size();
+  std::erase_if(requests_, gone);
+  if (requests_.size() == before) return;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    std::erase_if(shared_->live, [](const auto& request) {
+      return request->ended() && request->n_sequences == 0;
+    });
+  }
+  shared_->changed.notify_all();
+}
+
+void StepEngine::drop_pass_of_ended() {
+  for (const Sequence* sequence : pass_.sequences) {
+    if (!sequence->request->ended()) return;
+  }
+  runner_->abandon();
+#ifdef LLMRT_PLANTS
+  if (plant::active == plant::dropped_pass_committed) {
+    for (size_t i = 0; i < pass_.runs.size(); ++i) {
+      Sequence& s = *pass_.sequences[i];
+      s.kv.commit(pass_.runs[i].first + pass_.runs[i].count);
+      cache_->publish(s.kv, s.tokens, s.kv.computed());
+    }
+  }
+#endif
+  close_pass();
+  sweep_ended();
+}
+
+void StepEngine::close_pass() {
+  for (Sequence* sequence : pass_.sequences) sequence->in_pass = false;
+  pass_.sequences.clear();
+  pass_.runs.clear();
+  pass_.open = pass_.suspended_once = false;
+}
+
+void StepEngine::retire(Sequence& sequence) {
+  cache_->release(sequence.kv);
+  std::erase(running_, &sequence);
+  std::erase(waiting_, &sequence);
+  sequence.in_pass = false;
+  sequence.move_to(SeqState::done);
+  --sequence.request->n_sequences;
+}
+
+void StepEngine::forget_done() {
+  // a pass names its sequences; those of ended requests stay until it closes
+  if (!pass_.open)
+    std::erase_if(sequences_, [](const auto& sequence) { return !sequence->alive(); });
+}
+
+void StepEngine::end_request(RequestImpl& request, Finish finish, Status status) {
+  request.end(finish, std::move(status));
+}
+
+void StepEngine::end_all(Code code) {
+  drain_inbox();
+  for (const auto& request : requests_) {
+    if (code == Code::cancelled)
+      request->end(Finish::cancelled, Status());
+    else
+      request->end(Finish::error, Status(code));
+  }
+  if (pass_.open) {
+    runner_->abandon();
+    close_pass();
+  }
+  sweep_ended();
+  forget_done();
+}
+
+void StepEngine::recover_from_bad_alloc() {
+  runner_->abandon();
+  for (const Sequence* sequence : running_)
+    sequence->request->end(Finish::error, Status(Code::out_of_memory));
+  for (const Sequence* sequence : pass_.sequences)
+    sequence->request->end(Finish::error, Status(Code::out_of_memory));
+  close_pass();
+  sweep_ended();
+  forget_done();
+}
+
+void StepEngine::trim_if_asked() {
+  int32_t level = 0;
+  {
+    const std::lock_guard lock(shared_->mutex);
+    std::swap(level, shared_->trim_level);
+  }
+  if (level <= 0) return;
+  cache_->clear();
+  pool_->trim();
+}
+
+int64_t StepEngine::next_timer(int64_t now) const {
+  int64_t at = dynamic_due_ns_;
+  for (const auto& request : requests_) {
+    if (!request->ended()) at = std::min(at, request->next_timeout());
+  }
+  return std::max(at, now);
+}
+
+EngineCounters StepEngine::counters() const {
+  const std::lock_guard lock(stats_.mutex);
+  return published_counters_;
+}
+
+void StepEngine::publish_gauges() {
+  uint64_t used_rows = 0, held_rows = 0;
+  for (const Sequence* sequence : running_) {
+    used_rows += sequence->kv.computed();
+    held_rows += uint64_t{sequence->kv.n_entries()} * layout_.block_tokens;
+  }
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->n_waiting = static_cast<uint32_t>(waiting_.size());
+  }
+  const std::lock_guard lock(stats_.mutex);
+  EngineMetrics& m = stats_.totals;
+  m.running = static_cast<int32_t>(running_.size());
+  m.waiting = static_cast<int32_t>(waiting_.size());
+  m.kv_used = static_cast<int64_t>(pool_->n_held() * layout_.block_bytes);
+  m.kv_total = static_cast<int64_t>(layout_.capacity() * layout_.block_bytes);
+  m.device_bytes = model_.weight_bytes + model_.backend->kv_bytes(runner_->kv());
+  m.kv_waste =
+      held_rows > 0 ? 1.0 - static_cast<double>(used_rows) / static_cast<double>(held_rows) : 0;
+  m.preemptions = counters_.preemption;
+  m.heartbeat = shared_->heartbeat.load(std::memory_order_relaxed);
+  published_counters_ = counters_;
+  published_counters_.eviction = static_cast<int64_t>(cache_->n_evicted());
+  m.batch_peak = std::max(m.batch_peak, m.running);
+}
+
+}  // namespace llmrt

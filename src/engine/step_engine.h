@@ -1,0 +1,149 @@
+// StepEngine: the five verbs over all requests of one engine. Everything here is touched by the owner only (EngineShared::owner).
+//
+//   step(): drain inbox, sweep what ended  ->  PLAN -> RESERVE -> RUN (may suspend) -> CHOOSE -> COMMIT
+//             step_engine.cpp                 verb_plan.cpp ... verb_commit.cpp, one file per verb
+//
+// A pass stays open while RUN is suspended. Nothing of it is visible before COMMIT:
+//   sequences in an open pass keep their blocks, whoever ends them; they give them back when it closes (committed, failed or dropped)
+//   tokens and block tables of such sequences do not change
+//
+// Faults: a request's own (NaN logits, bad sampling options, a callback that ends it) end that request; a failed pass ends the requests
+// in it; std::bad_alloc anywhere in step() ends the running requests with OUT_OF_MEMORY. The engine goes on in all three cases.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/request.h"
+#include "engine/scheduler.h"
+#include "engine/shared.h"
+#include "engine/stats.h"
+#include "kv/kv_check.h"
+#include "runtime/runner.h"
+
+namespace llmrt {
+
+enum class StepOutcome {
+  idle,       // nothing to run
+  blocked,    // requests wait, for time (dynamic batching) or memory
+  worked,     // a pass ended, or something changed: look again
+  suspended,  // the pass stopped at the deadline
+};
+
+class StepEngine {
+ public:
+  // options: resolved. The model outlives this.
+  static Result<std::unique_ptr<StepEngine>> create(const LoadedModel& model,
+                                                    const EngineOptions& options,
+                                                    const KvLayout& layout,
+                                                    std::shared_ptr<EngineShared> shared);
+  ~StepEngine();
+
+  // compute: false only looks after inbox, timeouts and ended requests (a paused engine).
+  StepOutcome step(Deadline deadline, bool compute);
+  // Earliest time something is due without new input; INT64_MAX: never.
+  int64_t next_timer(int64_t now) const;
+  bool has_work() const { return !sequences_.empty(); }
+  void end_all(Code code);  // requests the engine has, inbox included
+  void trim_if_asked();     // between passes
+  Status validate() const;
+
+  const KvLayout& layout() const { return layout_; }
+  Stats& stats() { return stats_; }
+  EngineCounters counters() const;  // any thread: as of the last step
+
+ private:
+  struct Choice {
+    Sequence* sequence = nullptr;
+    Pick pick;
+  };
+  struct Pass {
+    bool open = false;
+    std::vector<Sequence*> sequences;  // [runs]
+    std::vector<PlanRun> runs;
+    int64_t busy_ns = 0;
+    uint32_t n_rows = 0, n_decodes = 0;
+    bool suspended_once = false;
+  };
+
+  StepEngine(const LoadedModel& model, const EngineOptions& options, const KvLayout& layout,
+             std::shared_ptr<EngineShared> shared)
+      : model_(model), options_(options), layout_(layout), shared_(std::move(shared)) {}
+
+  // step_engine.cpp
+  StepOutcome step_or_throw(Deadline deadline, bool compute);
+  void drain_inbox();
+  void sweep(int64_t now);  // timeouts, then what ended
+  void sweep_ended();
+  void drop_pass_of_ended();
+  void retire(Sequence& sequence);  // blocks back, off the lists; never allocates
+  void forget_done();
+  void end_request(RequestImpl& request, Finish finish, Status status);
+  void recover_from_bad_alloc();
+  void close_pass();
+  void publish_gauges();
+
+  // PLAN
+  StepOutcome plan_pass(int64_t now);
+  void build_view(int64_t now, bool admit);
+  SequenceView view_of(const Sequence& sequence, int64_t now) const;
+  bool may_admit(int64_t now);
+  void preempt(Sequence& sequence);
+  bool give_up_if_stuck(Sequence& sequence);
+  // RESERVE
+  void admit_planned(int64_t now);
+  Status reserve(Sequence*& failed);
+  void make_room(uint32_t n_blocks);
+  // RUN
+  void begin_pass();
+  Result<Progress> run(Deadline deadline);
+  void learn_speed();
+  // CHOOSE
+  void choose();
+  void choose_for(Sequence& sequence, std::span<const float> logits);
+  // COMMIT
+  void commit();
+  void commit_run(uint32_t i, int64_t now);
+  void commit_evaluation(Sequence& sequence, const PlanRun& run, uint32_t first_out);
+  void fork_followers(Sequence& leader);
+  void accept(Sequence& sequence, const Pick& pick, int64_t now);
+  void finish_sequence(Sequence& sequence, Finish finish);
+
+  const LoadedModel& model_;
+  const EngineOptions options_;
+  const KvLayout layout_;
+  const std::shared_ptr<EngineShared> shared_;
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<BackendKvStore> store_;
+  std::unique_ptr<BlockPool> pool_;
+  std::unique_ptr<PrefixCache> cache_;
+  std::string name_space_;
+
+  std::vector<std::unique_ptr<Sequence>> sequences_;  // all that live
+  std::vector<Sequence*> running_, waiting_;          // rank order; waiting_: queued and preempted
+  Pass pass_;
+  PlanView view_;
+  StepPlan plan_;
+  std::vector<SequenceView> running_views_, waiting_views_;
+  std::vector<PrefixHit> hits_;  // [waiting_views_]
+  std::vector<RowRun> row_runs_;
+  std::vector<Choice> choices_;
+  std::vector<float> hook_logits_;
+  std::vector<Submission> incoming_;
+  std::vector<std::shared_ptr<RequestImpl>>
+      requests_;  // those whose end is still to come, or whose sequences live
+  std::string text_scratch_, piece_scratch_;
+
+  LengthModel lengths_;
+  double row_ns_ = 0;  // running estimate of a prefill row's time; 0: nothing known
+  int64_t pass_now_ns_ = 0;
+  int64_t dynamic_due_ns_ = INT64_MAX;
+  Stats stats_;
+  EngineCounters counters_;
+  EngineCounters published_counters_;  // guarded by stats_.mutex
+};
+
+}  // namespace llmrt

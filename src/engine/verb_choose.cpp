@@ -1,0 +1,58 @@
+// CHOOSE: one draw per wanted row. A draw depends on the row's logits, the request's options, its seed and the position only.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/step_engine.h"
+#include "kv/plant.h"
+
+namespace llmrt {
+
+void StepEngine::choose() {
+  choices_.clear();
+  uint32_t out = 0;
+  for (size_t i = 0; i < pass_.runs.size(); ++i) {
+    const PlanRun& run = pass_.runs[i];
+    if (run.want == RowWant::all) out += run.count;
+    if (run.want != RowWant::last) continue;
+    Sequence& sequence = *pass_.sequences[i];
+    const std::span<const float> logits = runner_->logits(out++);
+    if (sequence.request->ended()) continue;
+    choose_for(sequence, logits);
+    if (sequence.request->params.n == 1 || sequence.n_generated() > 0) continue;
+    for (const auto& follower : sequences_) {
+      if (follower->request == sequence.request && follower->state == SeqState::following)
+        choose_for(*follower, logits);
+    }
+  }
+}
+
+void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
+  RequestImpl& request = *sequence.request;
+  const auto position = static_cast<uint32_t>(sequence.tokens.size());
+  if (request.params.on_logits && sequence.n_max > 0) {
+    hook_logits_.assign(logits.begin(), logits.end());
+    const HostCodeScope scope(*shared_);
+    request.params.on_logits(request.params.user, sequence.sample, hook_logits_.data(),
+                             static_cast<int32_t>(hook_logits_.size()));
+    logits = hook_logits_;
+  }
+  if (sequence.n_max == 0) {  // a prompt to be computed only
+    if (std::any_of(logits.begin(), logits.end(), [](float v) { return std::isnan(v); })) {
+      end_request(request, Finish::error,
+                  error(Code::internal, "the logits of position %u hold NaN", position - 1));
+      return;
+    }
+    choices_.push_back({&sequence, {}});
+    return;
+  }
+  const uint64_t seed = LLMRT_PLANT(fork_same_seed, sequence.seed,
+                                    mix_seed(static_cast<uint64_t>(request.params.seed), 0));
+  Result<Pick> pick = request.chain->sample(logits, {sequence.tokens, seed, position});
+  if (!pick.ok()) {
+    end_request(request, Finish::error, std::move(pick).status());
+    return;
+  }
+  choices_.push_back({&sequence, std::move(pick).value()});
+}
+
+}  // namespace llmrt

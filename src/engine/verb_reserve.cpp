@@ -1,0 +1,62 @@
+// RESERVE: prefix hits attached, blocks taken, shared tails copied. A failure leaves every sequence valid; the plan is made again with
+// the smaller number.
+#include <algorithm>
+
+#include "engine/step_engine.h"
+
+namespace llmrt {
+
+void StepEngine::admit_planned(int64_t now) {
+  for (size_t i = 0; i < pass_.runs.size(); ++i) {
+    if (!pass_.runs[i].admit) continue;
+    Sequence& sequence = *pass_.sequences[i];
+    if (options_.prefix_cache) {
+      const PrefixHit& hit = hits_[pass_.runs[i].index];
+      cache_->attach(sequence.kv, name_space_, hit);
+      if (hit.n_tokens > 0) ++counters_.prefix_hit;
+    }
+    sequence.vouched = sequence.kv.computed();
+    sequence.move_to(SeqState::running);
+    if (!sequence.was_admitted && !sequence.request->evaluation) {
+      const int64_t waited = now - sequence.request->submitted_ns;
+      const std::lock_guard lock(stats_.mutex);
+      stats_.queue.record(now, waited);
+      stats_.totals.prompt_tokens += sequence.n_prompt;
+      stats_.totals.cached_tokens += sequence.kv.computed();
+      if (sequence.sample == 0) {
+        sequence.request->edit_usage([&](Usage& usage) {
+          usage.cached_tokens = static_cast<int32_t>(sequence.kv.computed());
+          usage.queue_ms = static_cast<double>(waited) * 1e-6;
+        });
+      }
+    }
+    sequence.was_admitted = true;
+    running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence,
+                                     [](auto* a, auto* b) { return goes_first(*a, *b); }),
+                    &sequence);
+  }
+  std::erase_if(waiting_,
+                [](const Sequence* sequence) { return sequence->state == SeqState::running; });
+}
+
+void StepEngine::make_room(uint32_t n_blocks) {
+  if (pool_->n_usable() < n_blocks) cache_->evict(n_blocks - pool_->n_usable());
+}
+
+Status StepEngine::reserve(Sequence*& failed) {
+  for (size_t i = 0; i < pass_.runs.size(); ++i) {
+    Sequence& sequence = *pass_.sequences[i];
+    const uint32_t end = pass_.runs[i].first + pass_.runs[i].count;
+    make_room(sequence.kv.blocks_missing(*pool_, end));
+    Result<uint32_t> copied = sequence.kv.reserve(*pool_, end);
+    if (!copied.ok()) {
+      failed = &sequence;
+      return std::move(copied).status();
+    }
+    counters_.copy_on_write += *copied;
+    sequence.stuck_steps = 0;
+  }
+  return {};
+}
+
+}  // namespace llmrt

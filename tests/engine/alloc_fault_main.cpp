@@ -1,0 +1,94 @@
+// alloc_fault: fails the Nth allocation inside engine steps, for every N until a run needs none. Each time the running requests end with
+// OUT_OF_MEMORY or well, every equation holds, and a request submitted afterwards gives the right tokens.
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#include "../support/toy_backend.h"
+#include "base/memory.h"
+#include "engine/engine.h"
+
+namespace {
+
+using namespace llmrt;
+using namespace llmrt::test;
+
+int64_t countdown = -1;  // allocations until one fails; -1: none does
+
+void* take(void*, size_t size, size_t align) {
+  if (countdown >= 0 && countdown-- == 0) return nullptr;
+  void* p = nullptr;
+  return posix_memalign(&p, align < sizeof(void*) ? sizeof(void*) : align, size) == 0 ? p : nullptr;
+}
+void give(void*, void* p, size_t, size_t) { free(p); }
+
+[[gnu::constructor(101)]] void hook() { set_allocator({take, give, nullptr}); }
+
+int fail(int64_t n, const char* what) {
+  std::printf("allocation %lld: %s\n", static_cast<long long>(n), what);
+  return 1;
+}
+
+}  // namespace
+
+int main() {
+  ToyOptions toy;
+  toy.windows = {0, 20};
+  int64_t n = 0, failed_requests = 0;
+  for (bool hit = true; hit; ++n) {
+    ToyModel model = make_toy_model(toy);
+    EngineOptions options;
+    options.host_stepped = true;
+    options.block_tokens = 16;
+    options.ctx_tokens = 512;
+    options.kv_budget = 40 * 256;
+    options.max_running = 4;
+    auto engine = Engine::create(model.model, options).value();
+    std::vector<RequestPtr> requests;
+    std::vector<std::vector<Token>> prompts;
+    for (int i = 0; i < 4; ++i) {
+      prompts.push_back(std::vector<Token>(static_cast<size_t>(20 + 15 * i), 3 + i));
+      GenParams params;
+      params.max_tokens = 40;
+      params.n = i == 1 ? 3 : 1;
+      params.seed = i;
+      requests.push_back(engine->submit(prompts.back(), params).value());
+    }
+    countdown = n;
+    hit = false;
+    for (int step = 0; step < 100000; ++step) {
+      const Code code = engine->step(-1).code();
+      const int64_t left = countdown;
+      countdown = -1;
+      if (left < 0) hit = true;
+      if (Status status = engine->validate(); !status.ok())
+        return fail(n, std::string(status.message()).c_str());
+      countdown = left;
+      if (code == Code::ok) break;
+    }
+    countdown = -1;
+    for (size_t i = 0; i < requests.size(); ++i) {
+      const Code code = requests[i]->wait(0).code();
+      if (code == Code::out_of_memory)
+        ++failed_requests;
+      else if (code != Code::ok)
+        return fail(n, "a request ended otherwise");
+      const auto tokens = requests[i]->tokens(0);
+      if (tokens !=
+          toy_generate(toy, prompts[i], {}, mix_seed(i, 0), static_cast<uint32_t>(tokens.size())))
+        return fail(n, "other tokens");
+    }
+    GenParams params;
+    params.max_tokens = 10;
+    params.seed = 9;
+    auto next = engine->submit(prompts[0], params).value();
+    while (engine->step(-1).code() == Code::pending) {
+    }
+    if (next->tokens(0) != toy_generate(toy, prompts[0], {}, mix_seed(9, 0), 10))
+      return fail(n, "the engine did not go on");
+    if (engine->metrics().kv_used != 0) return fail(n, "blocks leaked");
+  }
+  std::printf("%lld allocations failed in turn, %lld requests ended with OUT_OF_MEMORY\n",
+              static_cast<long long>(n - 1), static_cast<long long>(failed_requests));
+  return failed_requests > 0 ? 0 : 1;
+}
