@@ -99,13 +99,16 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Byte
   }
   LLMRT_TRY(load_template(options, *model));
 
-  // A vocabulary-only file has no tensors: tokenizer and render still answer.
+  // A file without tensors is a vocabulary: tokenizer and render still answer. A file of an architecture or a type this build does
+  // not know can be looked at, one that contradicts itself cannot.
   auto def = define_model(*model->source);
-  if (def.ok()) {
+  const bool only_looked_at =
+      options.metadata_only &&
+      (model->source->tensors().empty() || (!def.ok() && def.status().code() == Code::unsupported));
+  if (def.ok())
     model->def = std::move(def).value();
-  } else if (!options.metadata_only) {
+  else if (!only_looked_at)
     return std::move(def).status();
-  }
   if (options.metadata_only) return model;
 
   if (model->tokenizer && model->tokenizer->n_vocab() > model->def.program.n_vocab)

@@ -5,6 +5,7 @@
 //   d1_schedules MODEL.gguf [--schedules 20] [--seed 1] [--verbose]
 //
 // Exit 0: all equal. 1: a difference (prints schedule, request, sample, step). 2: usage. 77: no such file.
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
@@ -175,19 +176,25 @@ int main(int argc, char** argv) {
     options.prefill_chunk = pick(0, 2) ? static_cast<uint32_t>(pick(1, 70)) : 0;
     options.max_batch = pick(0, 1) ? static_cast<uint32_t>(pick(32, 256)) : 0;
     options.prefix_cache = pick(0, 3) != 0;
+    // Room for the largest request and a little more: the others are preempted.
     const MemoryPlan plan = plan_memory(*model->backend, model->def, PlanRequest{});
-    if (pick(0, 1))
-      options.kv_budget = plan.kv_per_token * pick(720, 1000);  // less than all want: preemption
+    int64_t largest = 0;
+    for (const Job& job : jobs)
+      largest = std::max(largest, job.params.n * (static_cast<int64_t>(job.prompt.size()) +
+                                                  job.params.max_tokens + options.block_tokens));
+    if (pick(0, 2)) options.kv_budget = plan.kv_per_token * (largest + pick(32, 250));
     auto engine = make_engine(model, options);
     size_t submitted = 0;
     int steps = 0;
+    int64_t n_cancels = pick(0, 2);
     const auto budget_kind = pick(0, 3);
     for (;;) {
       while (submitted < jobs.size() && (steps == 0 ? submitted < 2 : pick(0, 9) == 0)) {
         jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
         ++submitted;
       }
-      if (submitted == jobs.size() && pick(0, 60) == 0) {
+      if (submitted == jobs.size() && n_cancels > 0 && pick(0, 150) == 0) {
+        --n_cancels;
         Job& victim = jobs[static_cast<size_t>(pick(0, static_cast<int64_t>(jobs.size()) - 1))];
         if (victim.request->finish(0) == Finish::none) {
           victim.cancelled = true;

@@ -100,7 +100,7 @@ int check_greedy(Engine& engine, const json& one, const std::vector<Token>& prom
     const float want = row[greedy[i]];
     const auto above = std::count_if(row, row + n, [&](float x) { return x > want; });
     n_equal += above == 0;
-    if ((gap[i] > 0.3 && above > 0) || above > 1) {
+    if ((gap[i] > 0.3 && above > 0) || (top2 && above > 1)) {
       std::printf(
           "  %s \"%s\" step %zu: reference token %d is number %ld here, its gap there is %.3f\n",
           who, title, i, greedy[i], static_cast<long>(above) + 1, gap[i]);
@@ -247,6 +247,8 @@ int main(int argc, char** argv) {
   int failures = 0;
   for (const char* kv_type : {"f32", "bf16"}) {
     std::printf(" kv %s\n", kv_type);
+    // The references were made with a float32 KV cache: near ties are compared with that alone.
+    const bool exact_kv = !std::strcmp(kv_type, "f32");
     auto engine = make_engine(model, kv_type);
     for (const json& c : (*one)["cases"]) {
       const auto prompt = c["ids"].get<std::vector<Token>>();
@@ -257,8 +259,8 @@ int main(int argc, char** argv) {
         std::printf("  \"%s\" tokenizes differently\n", title.c_str());
         ++failures;
       }
-      failures += check_greedy(*engine, c["exact"], prompt, "exact", title.c_str());
-      failures += check_greedy(*engine, c, prompt, "llama.cpp", title.c_str());
+      failures += check_greedy(*engine, c["exact"], prompt, "exact", title.c_str(), exact_kv);
+      failures += check_greedy(*engine, c, prompt, "llama.cpp", title.c_str(), exact_kv);
     }
     failures +=
         check_perplexity(*engine, text, (*one)["exact_perplexity"].get<double>(), 0.01, SIZE_MAX);
