@@ -59,18 +59,24 @@ inline void store_quads(uint8_t* lines, const Quads& c) {
       _mm256_store_si256(reinterpret_cast<__m256i*>(lines + q * 64 + h * 32), c.w[q][h]);
 }
 
-// acc[i][h] += codes . q_i over 8 k, in pairs of k per int16 lane.
+// acc += w . q in pairs of k per int16 lane. In assembly because GCC 12, free to reorder, keeps all broadcasts of a step alive and
+// spills half of the accumulators.
+inline void multiply_add(__m256i& acc, __m256i w, __m256i q) {
+  __m256i product;
+  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(acc), "=&x"(product) : "x"(w), "x"(q));
+}
+
+// acc[i][h] += codes . q_i over 8 k.
 template <int R>
 inline void multiply(const Quads& c, const int8_t* const* q, uint32_t k, __m256i (*acc)[2]) {
-#pragma GCC unroll 4
-  for (int i = 0; i < R; ++i) {
-    const __m256i q0 = broadcast4(q[i] + k), q1 = broadcast4(q[i] + k + 4);
 #pragma GCC unroll 2
-    for (int h = 0; h < 2; ++h) {
-      acc[i][h] = _mm256_add_epi16(acc[i][h], _mm256_maddubs_epi16(c.w[0][h], q0));
-      acc[i][h] = _mm256_add_epi16(acc[i][h], _mm256_maddubs_epi16(c.w[1][h], q1));
+  for (uint32_t half_step = 0; half_step < 2; ++half_step)
+#pragma GCC unroll 4
+    for (int i = 0; i < R; ++i) {
+      const __m256i four = broadcast4(q[i] + k + half_step * 4);
+      multiply_add(acc[i][0], c.w[half_step][0], four);
+      multiply_add(acc[i][1], c.w[half_step][1], four);
     }
-  }
 }
 
 template <int R>

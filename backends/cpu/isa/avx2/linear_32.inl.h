@@ -134,12 +134,12 @@ struct B8 {
     const auto& e = *reinterpret_cast<const Expanded*>(sb);
     const __m256i ones = _mm256_set1_epi16(1), sixteens = _mm256_set1_epi16(16);
     for (uint32_t j = 0; j < n; ++j)
-#pragma GCC unroll 2
+#pragma GCC unroll 1
       for (uint32_t h = 0; h < 2; ++h) {  // one half at a time: 2 R accumulators
         __m256i low_sum[R], high_sum[R];
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) low_sum[i] = high_sum[i] = _mm256_setzero_si256();
-#pragma GCC unroll 8
+#pragma GCC unroll 2
         for (uint32_t w = 0; w < 8; ++w) {
           __m256i low, high;
           if constexpr (kExpanded) {
@@ -153,8 +153,8 @@ struct B8 {
 #pragma GCC unroll 4
           for (int i = 0; i < R; ++i) {
             const __m256i q = broadcast4(in.q[i] + b * 256 + j * 32 + w * 4);
-            low_sum[i] = _mm256_add_epi16(low_sum[i], _mm256_maddubs_epi16(low, q));
-            high_sum[i] = _mm256_add_epi16(high_sum[i], _mm256_maddubs_epi16(high, q));
+            multiply_add(low_sum[i], low, q);
+            multiply_add(high_sum[i], high, q);
           }
         }
         const __m256 d = kExpanded ? e.d[j][h] : half_scales(sb + n * 512 + j * 32 + h * 16);

@@ -1,0 +1,112 @@
+// Tokens per second of whole passes on a model file, without an engine: prefill of 512, then decode of 1 and 4 sequences.
+//   pass_bench MODEL.gguf [threads]
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "backends/cpu/cpu_backend.h"
+#include "base/clock.h"
+#include "formats/weight_source.h"
+#include "model/architecture.h"
+#include "runtime/batch.h"
+
+using namespace llmrt;
+
+namespace {
+
+class Reader final : public WeightReader {
+ public:
+  Reader(const WeightSource& source, const TensorInfo& tensor) : source_(source), tensor_(tensor) {}
+  Status read(uint64_t offset, void* dst, uint64_t n) const override {
+    return source_.read(tensor_, offset, dst, n);
+  }
+  void drop_behind(uint64_t offset, uint64_t n) const override {
+    source_.drop_behind(tensor_, offset, n);
+  }
+
+ private:
+  const WeightSource& source_;
+  const TensorInfo& tensor_;
+};
+
+template <class T>
+T take(Result<T> r) {
+  if (!r.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(r.status().message()).c_str());
+    std::exit(1);
+  }
+  return std::move(r).value();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  ThreadPoolOptions pool;
+  pool.n_workers = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2;
+  auto host = std::make_shared<Host>(LogSink{}, take(ThreadPool::create(pool)), "");
+  cpu::CpuBackend backend(host, cpu::default_kernel_table());
+  auto source = take(open_weights(take(source_from_path(argv[1])), {}, ""));
+  ModelDef def = take(define_model(*source));
+  std::vector<WeightId> weights;
+  int64_t t0 = now_ns();
+  for (const WeightDesc& d : def.program.weights)
+    weights.push_back(take(backend.add_weight(d, Reader(*source, *source->find(d.name)), nullptr)));
+  std::printf("load %.0f ms\n", static_cast<double>(now_ns() - t0) * 1e-6);
+
+  const auto n_groups = static_cast<uint32_t>(def.program.kv_groups.size());
+  constexpr uint32_t kSeqs = 4, kPerGroup = 20;
+  KvConfig config;
+  config.n_blocks = kFirstBlock + kSeqs * kPerGroup * n_groups;
+  const KvId kv = take(backend.kv_create(def.program.kv_groups, config));
+  BlockId next = kFirstBlock;
+  std::vector<std::vector<std::vector<BlockId>>> tables(kSeqs);
+  for (auto& seq : tables) {
+    seq.resize(n_groups);
+    for (auto& table : seq)
+      for (uint32_t i = 0; i < kPerGroup; ++i) {
+        if (!backend.kv_commit(kv, next).ok()) return 1;
+        table.push_back(next++);
+      }
+  }
+  CompileOptions options;
+  options.kv = kv;
+  options.max_positions = 640;
+  const ExeId exe = take(backend.compile(def.program, weights, options));
+
+  std::vector<int32_t> prompt(512);
+  for (size_t i = 0; i < prompt.size(); ++i)
+    prompt[i] = static_cast<int32_t>(1000 + i * 37 % 30000);
+  BatchStorage storage;
+  const auto pass = [&](std::span<const RowRun> runs) {
+    make_batch(runs, n_groups, config.block_tokens, storage);
+    const Batch batch = storage.view();
+    Execution execution{exe, &batch};
+    const int64_t begin = now_ns();
+    take(backend.advance(execution, Deadline::never()));
+    return static_cast<double>(now_ns() - begin) * 1e-9;
+  };
+  std::vector<double> best;
+  const auto report = [&](const char* name, double tokens) {
+    std::sort(best.begin(), best.end());
+    std::printf("%-14s median %7.2f tok/s   best %7.2f\n", name, tokens / best[best.size() / 2],
+                tokens / best[0]);
+    best.clear();
+  };
+  for (int r = 0; r < 5; ++r) {
+    const RowRun run{prompt, 0, tables[0], RowWant::last};
+    best.push_back(pass({&run, 1}));
+  }
+  report("prefill 512", 512);
+  for (uint32_t n : {1u, 4u}) {
+    for (uint32_t step = 0; step < 48; ++step) {
+      std::vector<RowRun> runs;
+      for (uint32_t s = 0; s < n; ++s)
+        runs.push_back({{&prompt[step], 1}, step, tables[s], RowWant::last});
+      best.push_back(pass(runs));
+    }
+    report(n == 1 ? "decode 1" : "decode 4", n);
+  }
+  return 0;
+}
