@@ -9,6 +9,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "base/thread_pool.h"
+#include "tests/cpu/kernel_tables.h"
 #include "tests/cpu/random_weights.h"
 
 using namespace llmrt;
@@ -81,7 +82,7 @@ TEST_CASE("a NaN or an infinity makes its group's scale NaN and its codes zero")
 
 TEST_CASE("every table rounds activations to the reference's bytes") {
   const FloatControlScope floats;
-  for (const cpu::KernelTable* table : cpu::available_kernel_tables())
+  for (const cpu::KernelTable* table : test::kernel_tables())
     for (uint32_t group : {32u, 256u})
       for (uint32_t k : {256u, 512u, 768u, 2048u})
         for (const auto& x : hard_rows(k)) {

@@ -10,6 +10,7 @@
 #include "backends/cpu/kv_slabs.h"
 #include "base/memory.h"
 #include "base/thread_pool.h"
+#include "tests/cpu/kernel_tables.h"
 #include "tests/cpu/random_weights.h"
 
 using namespace llmrt;
@@ -126,8 +127,8 @@ TEST_CASE(
     const Cache cache(c);
     const auto q = test::random_floats(size_t{8} * c.group * c.d_k, 13, 2.0f);
     const auto want =
-        attend_all(*cpu::available_kernel_tables().back(), c, cache, q.data(), 0, tokens_of(c));
-    for (const KernelTable* table : cpu::available_kernel_tables()) {
+        attend_all(*test::kernel_tables().back(), c, cache, q.data(), 0, tokens_of(c));
+    for (const KernelTable* table : test::kernel_tables()) {
       CAPTURE(table->name);
       CAPTURE(c.d_k);
       CAPTURE(c.n_keys);

@@ -1,0 +1,28 @@
+// The AVX-512 VNNI table, its instructions emulated (avx512_emulation.h): the same kernel files as isa/avx512_vnni.cpp.
+#include "avx512_emulation.h"
+#include "backends/cpu/isa/begin_isa.inl.h"
+
+namespace llmrt::cpu::avx512_emulated {
+namespace {
+
+#define __m512i Int512
+#define __m512 Float512
+
+// clang-format off
+#include "backends/cpu/simd/avx512.h"
+#include "backends/cpu/kernels/row_ops.inl.h"
+#include "backends/cpu/kernels/quantize.inl.h"
+#include "backends/cpu/kernels/attention.inl.h"
+#include "backends/cpu/kernels/linear_f32.inl.h"
+#include "backends/cpu/kernels/linear_codes.inl.h"
+#include "backends/cpu/isa/avx512/linear.inl.h"
+#include "backends/cpu/isa/make_table.inl.h"
+#include "backends/cpu/isa/avx512/table.inl.h"
+// clang-format on
+
+}  // namespace
+
+extern const KernelTable kTable;
+const KernelTable kTable = make_avx512_table("avx512_emulated");
+
+}  // namespace llmrt::cpu::avx512_emulated

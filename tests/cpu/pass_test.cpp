@@ -1,0 +1,223 @@
+// A pass gives a row the same bits whatever runs beside it: alone, batched, in other chunks, on other threads, suspended anywhere.
+#include <doctest/doctest.h>
+
+#include <cstring>
+
+#include "backends/cpu/cpu_backend.h"
+#include "golden/golden.h"
+
+using namespace llmrt;
+
+namespace {
+
+constexpr uint32_t kBlockTokens = 16, kPerSeq = 24, kSeqs = 3;
+
+// Three sequences on one backend, each with its own blocks.
+struct Bench {
+  std::unique_ptr<cpu::CpuBackend> backend;
+  test::TestModel model;
+  KvId kv = 0;
+  ExeId exe = 0;
+  uint32_t n_groups;
+  std::vector<std::vector<std::vector<BlockId>>> tables;  // [seq][group]
+  BatchStorage storage;
+
+  Bench(const std::string& path, const char* kv_type, uint32_t n_workers, uint32_t max_rows = 96)
+      : backend(std::make_unique<cpu::CpuBackend>(test::make_host(n_workers),
+                                                  cpu::default_kernel_table())),
+        model(test::load_on(*backend, path)),
+        n_groups(static_cast<uint32_t>(model.def.program.kv_groups.size())) {
+    KvConfig config;
+    config.codec = test::take(parse_kv_type(kv_type));
+    config.block_tokens = kBlockTokens;
+    config.n_blocks = kFirstBlock + kSeqs * kPerSeq * n_groups;
+    kv = test::take(backend->kv_create(model.def.program.kv_groups, config));
+    BlockId next = kFirstBlock;
+    tables.assign(kSeqs, std::vector<std::vector<BlockId>>(n_groups));
+    for (uint32_t i = 0; i < kPerSeq; ++i)
+      for (auto& seq : tables)
+        for (auto& table : seq) {
+          REQUIRE(backend->kv_commit(kv, next).ok());
+          table.push_back(next++);
+        }
+    CompileOptions options;
+    options.kv = kv;
+    options.max_rows = options.max_out = max_rows;
+    options.max_seqs = kSeqs;
+    options.max_positions = 384;
+    exe = test::take(backend->compile(model.def.program, model.weights, options));
+  }
+
+  // Appends tokens to sequences in one pass; logits of all rows.
+  std::vector<float> pass(std::span<const RowRun> runs, Deadline deadline = Deadline::never(),
+                          uint64_t* n_stops = nullptr) {
+    make_batch(runs, n_groups, kBlockTokens, storage);
+    const Batch batch = storage.view();
+    Execution execution{exe, &batch};
+    while (test::take(backend->advance(execution, deadline)) == Progress::suspended)
+      if (n_stops) ++*n_stops;
+    const auto logits = backend->logits(exe);
+    return {logits.begin(), logits.end()};
+  }
+  RowRun run(uint32_t seq, std::span<const int32_t> tokens, uint32_t past) {
+    return {tokens, past, tables[seq], RowWant::all};
+  }
+};
+
+std::vector<int32_t> tokens(size_t n, int32_t seed) {
+  std::vector<int32_t> out(n);
+  for (size_t i = 0; i < n; ++i)
+    out[i] = static_cast<int32_t>((i * 37 + static_cast<size_t>(seed) * 101) % 400 + 10);
+  return out;
+}
+
+bool same(std::span<const float> a, std::span<const float> b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+struct Model {
+  std::string path;
+  const char* kv_type;
+};
+std::vector<Model> models() {
+  return {{test::repo_data("gguf_quant/llama_gqa.Q4_K_M.gguf"), "bf16"},
+          {test::repo_data("models/gemma3/gemma3.f16.gguf"), "f32"},
+          {test::repo_data("models/qwen2/qwen2.f16.gguf"), "bf16"}};
+}
+
+}  // namespace
+
+TEST_CASE("logits have the same bits in any chunking, batch, thread count and suspension") {
+  for (const Model& m : models()) {
+    CAPTURE(m.path);
+    const auto prompt = tokens(300, 1), other = tokens(40, 2);
+    // The judge: one token after the other, one thread.
+    std::vector<float> want;
+    {
+      Bench alone(m.path, m.kv_type, 1);
+      for (uint32_t i = 0; i < prompt.size(); ++i) {
+        const RowRun run = alone.run(0, {&prompt[i], 1}, i);
+        const auto row = alone.pass({&run, 1});
+        want.insert(want.end(), row.begin(), row.end());
+      }
+    }
+    const size_t v = want.size() / prompt.size();
+
+    for (uint32_t n_workers : {1u, 2u}) {
+      Bench bench(m.path, m.kv_type, n_workers);
+      for (uint32_t chunk : {96u, 37u, 5u}) {  // prefill in pieces
+        std::vector<float> got;
+        for (uint32_t at = 0; at < prompt.size(); at += chunk) {
+          const uint32_t n = std::min<uint32_t>(chunk, static_cast<uint32_t>(prompt.size()) - at);
+          const RowRun run = bench.run(0, {&prompt[at], n}, at);
+          const auto rows = bench.pass({&run, 1});
+          got.insert(got.end(), rows.begin(), rows.end());
+        }
+        CAPTURE(chunk);
+        CHECK(same(got, want));
+      }
+    }
+
+    // With two other sequences in every pass, suspended at every chunk.
+    Bench bench(m.path, m.kv_type, 2);
+    uint64_t n_stops = 0;
+    std::vector<float> got;
+    for (uint32_t at = 0, step = 0; at < prompt.size(); ++step) {
+      const uint32_t n =
+          std::min<uint32_t>(1 + step * 7 % 50, static_cast<uint32_t>(prompt.size()) - at);
+      const uint32_t k = step % 3 + 1, past = step * 3 % 30;
+      const RowRun runs[3] = {bench.run(1, {&other[0], 5 + k}, past),
+                              bench.run(0, {&prompt[at], n}, at),
+                              bench.run(2, {&other[k], 1}, past)};
+      const auto rows = bench.pass(runs, Deadline::at_once(), &n_stops);
+      got.insert(got.end(), rows.begin() + static_cast<long>((5 + k) * v),
+                 rows.begin() + static_cast<long>((5 + k + n) * v));
+      at += n;
+    }
+    CHECK(same(got, want));
+    CHECK(n_stops > 200);
+  }
+}
+
+TEST_CASE("a pass drops cleanly and the next one is whole") {
+  Bench bench(models()[0].path, "bf16", 2);
+  const auto prompt = tokens(60, 3);
+  const RowRun run = bench.run(0, prompt, 0);
+  const auto want = bench.pass({&run, 1});
+  make_batch({&run, 1}, bench.n_groups, kBlockTokens, bench.storage);
+  const Batch batch = bench.storage.view();
+  for (int i = 1; i < 20; ++i) {
+    Execution execution{bench.exe, &batch};
+    for (int stop = 0; stop < i; ++stop)
+      REQUIRE(test::take(bench.backend->advance(execution, Deadline::at_once())) ==
+              Progress::suspended);
+    bench.backend->abandon(execution);
+  }
+  CHECK(same(bench.pass({&run, 1}), want));
+}
+
+TEST_CASE("memory is what the plan said") {
+  const int64_t before = allocated_bytes();
+  {
+    Bench bench(models()[0].path, "bf16", 2);
+    uint64_t weights = 0;
+    for (const WeightDesc& d : bench.model.def.program.weights)
+      weights += bench.backend->weight_bytes(d);
+    CompileOptions options;
+    options.max_rows = options.max_out = 96;
+    options.max_seqs = kSeqs;
+    const uint64_t compute = bench.backend->compute_bytes(bench.model.def.program, options);
+    const int64_t planned =
+        static_cast<int64_t>(weights + compute) + bench.backend->kv_bytes(bench.kv);
+    const int64_t taken = allocated_bytes() - before;
+    CHECK(taken >= planned);
+    CHECK(taken - planned < 3 << 20);  // the model's description, the plan, tables
+  }
+}
+
+TEST_CASE("KV slabs are taken as first used and given back whole") {
+  const KvGroup group{AttnKind::full, 0, 2, 2, 64, 64};
+  KvConfig config;
+  config.n_blocks = 300;
+  auto slabs = test::take(cpu::KvSlabs::create({&group, 1}, config));
+  const auto slab = static_cast<int64_t>(64 * cpu::KvSlabs::block_bytes(group, config));
+  CHECK(slab == 64 * 2 * 2 * 2 * 64 * 32 * 2);
+  CHECK(slabs->bytes() == slab);
+  CHECK(slabs->commit(70).ok());
+  CHECK(slabs->commit(71).ok());
+  CHECK(slabs->commit(299).ok());
+  CHECK(slabs->bytes() == 3 * slab);
+  CHECK(!slabs->commit(300).ok());
+  std::memset(slabs->head(70, 0, 0, 0), 7, 100);
+  CHECK(slabs->copy(70, 299).ok());
+  CHECK(slabs->head(299, 0, 0, 0)[99] == 7);
+  const BlockId some[] = {70};
+  slabs->release(some);
+  CHECK(slabs->bytes() == 3 * slab);
+  const BlockId rest[] = {71, 299, 5};
+  slabs->release(rest);
+  CHECK(slabs->bytes() == slab);
+}
+
+TEST_CASE("a failing or cancelled read of a weight is the reader's error") {
+  class Failing final : public WeightReader {
+   public:
+    Status read(uint64_t offset, void* dst, uint64_t n) const override {
+      if (offset > 100'000)
+        return error(Code::io, "tensor x: short read at %llu",
+                     static_cast<unsigned long long>(offset));
+      std::memset(dst, 0, n);
+      return Status();
+    }
+    void drop_behind(uint64_t, uint64_t) const override {}
+  };
+  cpu::CpuBackend backend(test::make_host(2), cpu::default_kernel_table());
+  const WeightDesc big{"x", DType::q8_0, 40'000, 256};
+  auto failed = backend.add_weight(big, Failing(), nullptr);
+  CHECK(failed.status().code() == Code::io);
+  JobProgress progress;
+  progress.cancel.store(true);
+  CHECK(backend.add_weight(big, Failing(), &progress).status().code() == Code::cancelled);
+  const WeightDesc odd{"y", DType::q4_k, 4, 100};
+  CHECK(backend.add_weight(odd, Failing(), nullptr).status().code() == Code::format);
+}
