@@ -107,7 +107,7 @@ Status ReferenceBackend::kv_commit(KvId id, BlockId block) {
   KvStore& kv = *kv_[id];
   if (block >= kv.blocks.size())
     return error(Code::internal, "KV block %u: the store has %zu", block, kv.blocks.size());
-  if (kv.blocks[block]) return Status();
+  if (kv.blocks[block] || kv.block_bytes == 0) return Status();
   Buffer bytes = Buffer::make(kv.block_bytes);
   if (!bytes)
     return error(Code::out_of_memory, "KV block of %llu bytes could not be allocated",

@@ -1,5 +1,6 @@
 #include "ops/conformance.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/reference.h"
@@ -32,7 +33,10 @@ struct Loaded {
 
 Result<std::vector<std::vector<float>>> run_case(const OpCase& c, Backend& backend, bool suspend,
                                                  std::vector<PassValues>* values) {
-  const Program& program = c.kit.program;
+  Program program = c.kit.program;
+  // Backends may count on a KV store; a program without attention gets one that no op touches.
+  if (program.kv_groups.empty())
+    program.kv_groups = {{.n_layers = 1, .n_kv_head = 1, .d_k = 8, .d_v = 8}};
   const auto n_groups = static_cast<uint32_t>(program.kv_groups.size());
   const auto n_seqs = static_cast<uint32_t>(c.start.size());
   std::vector<uint32_t> end = c.start;
@@ -55,22 +59,20 @@ Result<std::vector<std::vector<float>>> run_case(const OpCase& c, Backend& backe
   options.max_positions = max_positions;
   std::vector<std::vector<std::vector<BlockId>>> tables(
       n_seqs, std::vector<std::vector<BlockId>>(n_groups));
-  if (n_groups > 0) {
-    KvConfig config;
-    LLMRT_ASSIGN(config.codec, parse_kv_type(c.kv_type));
-    config.block_tokens = c.block_tokens;
-    BlockId next = kFirstBlock;
-    // Sequences and groups take turns, so that a table's blocks lie apart.
-    for (uint32_t i = 0; i * c.block_tokens < max_positions; ++i)
-      for (auto& of_seq : tables)
-        for (auto& table : of_seq) table.push_back(next++);
-    config.n_blocks = next;
-    LLMRT_ASSIGN(on.kv, backend.kv_create(program.kv_groups, config));
-    on.has_kv = true;
-    for (BlockId block = kFirstBlock; block < next; ++block)
-      LLMRT_TRY(backend.kv_commit(on.kv, block));
-    options.kv = on.kv;
-  }
+  KvConfig config;
+  LLMRT_ASSIGN(config.codec, parse_kv_type(c.kv_type));
+  config.block_tokens = c.block_tokens;
+  BlockId next = kFirstBlock;
+  // Sequences and groups take turns, so that a table's blocks lie apart.
+  for (uint32_t i = 0; i * c.block_tokens < max_positions; ++i)
+    for (auto& of_seq : tables)
+      for (auto& table : of_seq) table.push_back(next++);
+  config.n_blocks = next;
+  LLMRT_ASSIGN(on.kv, backend.kv_create(program.kv_groups, config));
+  on.has_kv = true;
+  for (BlockId block = kFirstBlock; block < next; ++block)
+    LLMRT_TRY(backend.kv_commit(on.kv, block));
+  options.kv = on.kv;
   LLMRT_ASSIGN(on.exe, backend.compile(program, on.weights, options));
   on.has_exe = true;
 
