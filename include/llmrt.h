@@ -157,22 +157,22 @@ LLMRT_API const char* LLMRT_CALL llmrt_strlist_get(const llmrt_strlist* list, in
 
 /* ---- runtime: hooks, threads, devices. NULL runtime anywhere: a shared default, made on first use ------------------------- */
 
-typedef void(LLMRT_CALL* llmrt_log_fn)(void* user, int32_t level,
-                                       const char* message); /* any thread */
-typedef void*(LLMRT_CALL* llmrt_alloc_fn)(void* user, size_t size,
-                                          size_t align); /* NULL: out of memory */
+/* any thread */
+typedef void(LLMRT_CALL* llmrt_log_fn)(void* user, int32_t level, const char* message);
+/* NULL: out of memory */
+typedef void*(LLMRT_CALL* llmrt_alloc_fn)(void* user, size_t size, size_t align);
 typedef void(LLMRT_CALL* llmrt_dealloc_fn)(void* user, void* p, size_t size, size_t align);
-typedef void(LLMRT_CALL* llmrt_thread_fn)(void* user, int32_t index,
-                                          int32_t starting); /* on the worker: name it, pin it */
+/* on the worker: name it, pin it */
+typedef void(LLMRT_CALL* llmrt_thread_fn)(void* user, int32_t index, int32_t starting);
 
 typedef struct llmrt_runtime_options {
   uint32_t struct_size;
   int32_t log_level; /* 0 off, 1 error, 2 warning (default), 3 info, 4 debug */
   llmrt_log_fn log;  /* NULL: no callback */
-  llmrt_alloc_fn
-      alloc; /* with dealloc: all host memory of the process's library, weights and KV included; set it */
-  llmrt_dealloc_fn
-      dealloc; /* before anything else was called (the table is process-wide and fixed by its first use) */
+  /* Both or neither: all memory of the library in this process, weights and KV included. The table is process-wide and
+   * fixed by its first use, so set it before anything else is called. */
+  llmrt_alloc_fn alloc;
+  llmrt_dealloc_fn dealloc;
   llmrt_thread_fn thread_hook;
   void* user;              /* passed to the hooks */
   int32_t log_queue;       /* > 0: keep the last N lines for llmrt_runtime_next_log */
@@ -209,8 +209,8 @@ typedef struct llmrt_device_info {
   const char* name;    /* the processor's own name */
   const char* backend; /* "cpu" */
   const char* driver;  /* CPU: name of the instruction-set table in use: "avx2" */
-  int64_t memory_total, memory_free,
-      memory_budget; /* bytes; budget: what limits allow this process; -1 unknown */
+  /* bytes; budget: what limits allow this process; -1 unknown */
+  int64_t memory_total, memory_free, memory_budget;
 } llmrt_device_info;
 
 /* Number of devices this library can run models on.
@@ -223,11 +223,11 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_device_get(llmrt_runtime* runtime, int32
 
 /* ---- where model bytes come from ----------------------------------------------------------------------------------------- */
 
-typedef int64_t(LLMRT_CALL* llmrt_read_fn)(void* user, int64_t offset, void* dst,
-                                           int64_t n); /* pread: bytes read, < 0 fails; */
-                                                       /* several threads at once */
-typedef void(LLMRT_CALL* llmrt_done_fn)(
-    void* user); /* the library will not touch the bytes again */
+/* pread: bytes read, < 0 fails; */
+typedef int64_t(LLMRT_CALL* llmrt_read_fn)(void* user, int64_t offset, void* dst, int64_t n);
+/* several threads at once */
+/* the library will not touch the bytes again */
+typedef void(LLMRT_CALL* llmrt_done_fn)(void* user);
 
 /* A GGUF file, or the first part of a split one (NAME-00001-of-0000N.gguf: the others are found beside it).
  * Any thread. ERR_NOT_FOUND, ERR_IO name the path. */
@@ -257,13 +257,13 @@ typedef struct llmrt_model_options {
   int32_t metadata_only;     /* 1: no weights; info, metadata, tokenizer and templates work */
   const char* devices;       /* "auto" (default) or a device id */
   int64_t host_memory_limit; /* bytes the weights may take, 0: no limit but the machine's */
-  const char*
-      chat_template; /* NULL: the file's; else template text or chatml, llama3, mistral, gemma, phi3 */
-  const char*
-      metadata_overrides; /* JSON object {"key": value} laid over the file's metadata; NULL: none */
+  /* NULL: the file's; else template text or chatml, llama3, mistral, gemma, phi3 */
+  const char* chat_template;
+  /* JSON object {"key": value} laid over the file's metadata; NULL: none */
+  const char* metadata_overrides;
   const char* backend_options; /* NULL: none */
-  int32_t
-      timeout_ms; /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
+  /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
+  int32_t timeout_ms;
   int32_t pad0;
 } llmrt_model_options;
 
@@ -291,14 +291,14 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_model_load_async(llmrt_runtime* runtime,
 
 typedef struct llmrt_model_info {
   uint32_t struct_size;
-  int32_t n_vocab, n_ctx_train, n_embd,
-      n_layer; /* tokens, tokens, floats, blocks; 0 in a vocabulary-only file */
+  /* tokens, tokens, floats, blocks; 0 in a vocabulary-only file */
+  int32_t n_vocab, n_ctx_train, n_embd, n_layer;
   int32_t pad0;
   int64_t n_params, weight_bytes; /* weight_bytes: taken by the loaded weights */
   uint32_t caps;                  /* 1: can generate (weights are loaded) */
   uint32_t pad1;
-  const char *arch, *name, *quant,
-      *hash;       /* "llama", general.name, "Q4_K_M", hexadecimal; live as long as the model */
+  /* "llama", general.name, "Q4_K_M", hexadecimal; live as long as the model */
+  const char *arch, *name, *quant, *hash;
   const char* isa; /* the device's instruction-set table; "" if metadata_only */
 } llmrt_model_info;
 
@@ -348,14 +348,15 @@ typedef struct llmrt_engine_options {
   const char* kv_type;   /* "bf16" (default), "f32", "f16", "k=f16,v=bf16" */
   int64_t kv_budget;     /* bytes of KV cache, -1: automatic */
   int32_t prefix_cache;  /* 1 (default): prompts that begin alike share their KV */
-  int32_t
-      numerics; /* 0: same file, build, ISA and request give the same bits whatever else runs; 1: drops that for speed */
+  /* 0: same file, build, ISA and request give the same bits whatever else runs; 1: drops that for speed */
+  int32_t numerics;
   int32_t block_tokens;  /* tokens per KV block: 16, 32 (default) or 64 */
   int32_t batching;      /* 0 continuous; 1 static, 2 dynamic: to be measured against */
   int32_t batch_wait_us; /* dynamic batching: how long to wait for mates */
   int32_t queue_limit;   /* waiting requests, default 1024; beyond: ERR_QUEUE_FULL */
-  int32_t
-      overflow; /* answer reaches ctx_tokens: 0 ERR_CONTEXT_FULL, 1 finish "length", 2 drop the oldest turns (sessions) */
+  /* an answer reaches ctx_tokens: 0 ERR_CONTEXT_FULL, 1 it finishes with "length"; 2 as 1, and sessions leave their oldest
+   * turns out of the prompt to make room */
+  int32_t overflow;
   int32_t pad0;
   const char* cache_namespace; /* prefixes are shared only inside one namespace; NULL: "" */
 } llmrt_engine_options;
@@ -393,14 +394,14 @@ typedef struct llmrt_metrics {
   int64_t heartbeat;         /* grows while the engine works; a hung device leaves it still */
   int64_t kv_used, kv_total; /* bytes */
   int64_t weight_bytes, host_bytes; /* host_bytes: all memory of the library in this process */
-  double ttft_ms_p50, ttft_ms_p95,
-      ttft_ms_p99; /* submit to first text; percentiles over the last 60 s */
+  /* submit to first text; percentiles over the last 60 s */
+  double ttft_ms_p50, ttft_ms_p95, ttft_ms_p99;
   double itl_ms_p50, itl_ms_p95, itl_ms_p99;       /* between two tokens of a request */
   double queue_ms_p50, queue_ms_p95, queue_ms_p99; /* submit to first work */
   double e2e_ms_p50, e2e_ms_p95, e2e_ms_p99;       /* submit to done */
   double requests_per_s, prefill_tps, decode_tps;  /* per second, over the same window */
-  double batch_mean, busy_share,
-      kv_waste; /* rows per pass; share of time; share of KV bytes that hold no token */
+  /* rows per pass; share of time; share of KV bytes that hold no token */
+  double batch_mean, busy_share, kv_waste;
   int32_t batch_peak, pad0;
 } llmrt_metrics;
 
@@ -473,16 +474,16 @@ typedef struct llmrt_event {
   int32_t n_tokens;
   float logprob; /* of token; 0 unless gen option logprobs asks for it */
   int64_t done, total, tag;
-  const char*
-      text; /* UTF-8, not NUL-terminated by promise: text_len bytes; valid until the next `next` on this queue */
+  /* UTF-8, not NUL-terminated by promise: text_len bytes; valid until the next `next` on this queue */
+  const char* text;
   size_t text_len;
   llmrt_request* request; /* the handle submit returned; NULL if it was released */
 } llmrt_event;
 
-typedef int32_t(LLMRT_CALL* llmrt_event_fn)(
-    void* user, const llmrt_event* event); /* nonzero: cancel the request */
-typedef void(LLMRT_CALL* llmrt_logits_fn)(void* user, int32_t sample, float* logits,
-                                          int32_t n); /* may edit before sampling */
+/* nonzero: cancel the request */
+typedef int32_t(LLMRT_CALL* llmrt_event_fn)(void* user, const llmrt_event* event);
+/* may edit before sampling */
+typedef void(LLMRT_CALL* llmrt_logits_fn)(void* user, int32_t sample, float* logits, int32_t n);
 
 typedef struct llmrt_gen_options {
   uint32_t struct_size;
@@ -499,21 +500,21 @@ typedef struct llmrt_gen_options {
   float xtc_probability, xtc_threshold;                      /* 0 (off), 0.1 */
   float dry_multiplier, dry_base;                            /* 0 (off), 1.75 */
   int32_t dry_allowed_length;                                /* 2 */
-  const char*
-      sampler_chain; /* NULL: "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature" */
+  /* NULL: "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature" */
+  const char* sampler_chain;
   const char* logit_bias;    /* JSON {"token id": bias}; NULL: none */
   const llmrt_strlist* stop; /* the answer ends before the first of these; NULL: none */
   int32_t logprobs;          /* alternatives reported per token, 0 to 20 */
   int32_t ignore_eos;
   int32_t delivery; /* events go to: 0 llmrt_request_next, 1 llmrt_engine_next, 2 on_event */
-  int32_t
-      text_flags; /* llmrt_submit_text: 0 specials added as the file says, 1 none added, 2 special text is parsed (bits) */
+  /* llmrt_submit_text: 0 specials added as the file says, 1 none added, 2 special text is parsed (bits) */
+  int32_t text_flags;
   llmrt_event_fn on_event;
   llmrt_logits_fn on_logits;
   void* user;  /* for both callbacks */
   int64_t tag; /* comes back in events */
-  const char *tools_json,
-      *template_kwargs; /* llmrt_submit_chat and ask: JSON array, JSON object; NULL: none */
+  /* llmrt_submit_chat and ask: JSON array, JSON object; NULL: none */
+  const char *tools_json, *template_kwargs;
 } llmrt_gen_options;
 
 /* Fills in defaults, at most struct_size bytes; pass sizeof.
@@ -571,9 +572,9 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_request_error(const llmrt_request* reque
 
 typedef struct llmrt_usage {
   uint32_t struct_size;
-  int32_t prompt_tokens, cached_tokens,
-      generated_tokens; /* cached: prompt tokens whose KV was shared */
-  int64_t seed;         /* the one used */
+  /* cached: prompt tokens whose KV was shared */
+  int32_t prompt_tokens, cached_tokens, generated_tokens;
+  int64_t seed; /* the one used */
   double queue_ms, prefill_ms, decode_ms, ttft_ms;
   const char* isa; /* instruction-set table that computed it; lives as long as the request */
 } llmrt_usage;

@@ -75,7 +75,7 @@ int doctor(const DoctorArgs& args) {
   check(workers);
   Json json = {{"version", llmrt_version_string()}};
   json["devices"] = devices_json(nullptr);
-  const Json& cpu = json["devices"][0];
+  const Json cpu = json["devices"][0];  // a copy: members added below move the others
   const std::string isa = cpu["driver"].get<std::string>();
   json["isa"] = isa;
   json["isa_why_not_better"] = why_not_better(isa);

@@ -1,6 +1,9 @@
 // llmrt: the command line over include/llmrt.h.
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
@@ -25,6 +28,9 @@ constexpr Entry kEntries[] = {
     {"doctor", "show what this machine offers", cli::add_doctor},
 };
 
+// A word of later versions is a refusal, not a slip of the pen.
+constexpr std::string_view kLater[] = {"quantize", "convert", "serve"};
+
 int run_command(const cli::Command& command) {
   try {
     return command();
@@ -34,12 +40,19 @@ int run_command(const cli::Command& command) {
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "llmrt: out of memory\n");
     return 1;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "llmrt: %s\n", e.what());
+    return 1;
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::find(std::begin(kLater), std::end(kLater), argv[1]) != std::end(kLater)) {
+    std::fprintf(stderr, "llmrt: version %s has no %s\n", llmrt_version_string(), argv[1]);
+    return 1;
+  }
   CLI::App app("llmrt " + std::string(llmrt_version_string()) + ": run language models", "llmrt");
   app.require_subcommand(1);
   app.set_version_flag("--version", llmrt_version_string());

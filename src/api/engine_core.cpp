@@ -62,12 +62,14 @@ llmrt_event to_event(const Event& event, const std::string& text, llmrt_request*
 }
 
 Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const LoadedModel> model,
-                                                       const EngineOptions& options) {
+                                                       EngineOptions options) {
   if (model->metadata_only)
     return error(Code::unsupported,
                  "the model was loaded with metadata_only: it has no weights to run")
         .at("metadata_only");
   std::unique_ptr<EngineCore> core(new EngineCore);
+  core->drops_oldest_turns_ = options.overflow == Overflow::drop_oldest;
+  if (core->drops_oldest_turns_) options.overflow = Overflow::finish_length;
   LLMRT_ASSIGN(core->engine_, Engine::create(std::move(model), options));
   return std::shared_ptr<EngineCore>(core.release(), end);
 }

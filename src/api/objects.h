@@ -128,13 +128,16 @@ struct CallbackContext {
 class EngineCore {
  public:
   static Result<std::shared_ptr<EngineCore>> create(std::shared_ptr<const LoadedModel> model,
-                                                    const EngineOptions& options);
+                                                    EngineOptions options);
 
   Engine& engine() const { return *engine_; }
   const LoadedModel& model() const { return engine_->model(); }
   // The handle of a request with delivery 1; nullptr once it was released.
   llmrt_request* handle_of(const Request* request);
   void forget(const Request* request) noexcept;
+
+  // overflow 2 is the sessions' business: they leave old turns out of the prompt. To the engine it is 1.
+  bool drops_oldest_turns() const { return drops_oldest_turns_; }
 
   std::atomic<int32_t> n_sessions{0};
   std::mutex event_mutex;
@@ -146,6 +149,7 @@ class EngineCore {
                                           const std::shared_ptr<SessionTurn>& turn,
                                           StartRequest start);
   EngineCore() = default;
+  bool drops_oldest_turns_ = false;
   static void end(EngineCore* core) noexcept;
 
   std::mutex mutex_;

@@ -72,6 +72,7 @@ llmrt_status llmrt_session_create(llmrt_engine* engine, const llmrt_session_opti
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_session_options o, read_options(options));
     LLMRT_ASSIGN(SessionOptions s, to_session_options(o));
+    s.drop_oldest = e->core->drops_oldest_turns();
     LLMRT_ASSIGN(auto session, Session::create(e->core->engine(), std::move(s)));
     *out = make_handle<llmrt_session>(std::make_shared<SessionObject>(e->core, std::move(session)));
     return Status();

@@ -61,7 +61,7 @@ const char* llmrt_version_string(void) {
 
 llmrt_status llmrt_check_version(uint32_t header_version) {
   return LLMRT_ENTRY {
-    if (header_version / 1'000'000 == LLMRT_VERSION_MAJOR &&
+    if (header_version > 0 && header_version / 1'000'000 == LLMRT_VERSION_MAJOR &&
         header_version <= uint32_t{LLMRT_VERSION})
       return Status();
     return error(Code::version,

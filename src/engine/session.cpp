@@ -134,7 +134,7 @@ size_t Session::next_droppable_turn(size_t skip) const {
   return messages.size();
 }
 
-// overflow 2: oldest turns are left out of the prompt (not out of the history) until the answer has room.
+// drop_oldest: oldest turns are left out of the prompt (not out of the history) until the answer has room.
 Result<std::vector<Token>> Session::prompt(std::string_view tools_json,
                                            std::string_view kwargs_json, int32_t max_tokens) const {
   size_t skip = 0;
@@ -144,8 +144,7 @@ Result<std::vector<Token>> Session::prompt(std::string_view tools_json,
       max_tokens < 0 ? quarter : std::min(static_cast<uint32_t>(max_tokens), quarter);
   while (true) {
     LLMRT_ASSIGN(std::vector<Token> ids, encode(skip, tools_json, kwargs_json, true));
-    if (options.overflow != Overflow::drop_oldest || ids.size() + room <= options.ctx_tokens)
-      return ids;
+    if (!options_.drop_oldest || ids.size() + room <= options.ctx_tokens) return ids;
     const size_t next = next_droppable_turn(skip);
     if (next == state_->messages.size()) return ids;
     skip = next;

@@ -24,8 +24,9 @@ namespace llmrt {
 struct SessionOptions {
   std::string system;
   bool has_system = false;
-  std::string tools_json;   // array, or empty
-  std::string kwargs_json;  // object, or empty
+  std::string tools_json;    // array, or empty
+  std::string kwargs_json;   // object, or empty
+  bool drop_oldest = false;  // a prompt without room for an answer leaves the oldest turns out
 };
 
 // An answer in flight. Shared with the request's handle, which learns how it was cancelled.

@@ -1,0 +1,3 @@
+#include <llmrt.h>
+
+int main() { return llmrt_check_version(LLMRT_VERSION); }
