@@ -91,8 +91,9 @@ struct GenParams {
   std::vector<std::string> stop;
   bool ignore_eos = false;
   Delivery delivery = Delivery::request_queue;
-  int32_t (*on_event)(void* user, const Event& event,
-                      Request* request) = nullptr;  // engine thread; nonzero cancels
+  // Delivery threads, or inside step(): one that blocks stops its own request only. Nonzero cancels.
+  int32_t (*on_event)(void* user, const Event& event, Request* request) = nullptr;
+  // Engine thread, or inside step(), between RUN and the draw: must not block.
   void (*on_logits)(void* user, int32_t sample, float* logits, int32_t n) = nullptr;
   void* user = nullptr;
   int64_t tag = 0;

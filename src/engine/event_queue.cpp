@@ -5,13 +5,13 @@
 namespace llmrt {
 
 void EventQueue::push(Event event) {
-  if (event.type == EventType::progress && !events_.empty() &&
-      events_.back().type == EventType::progress) {
+  if (event.type == EventType::progress && !empty() && events_.back().type == EventType::progress) {
     events_.back().done = event.done;
     return;
   }
-  if (event.type == EventType::text && events_.size() >= kMergeFrom) {
-    for (auto it = events_.rbegin(); it != events_.rend(); ++it) {
+  if (event.type == EventType::text && size() >= kMergeFrom) {
+    for (size_t i = events_.size(); i-- > head_;) {
+      Event* it = &events_[i];
       if (it->sample != event.sample) continue;
       if (it->type != EventType::text) break;
       it->text += event.text;
@@ -21,13 +21,20 @@ void EventQueue::push(Event event) {
       return;
     }
   }
+  if (head_ > 0 && events_.size() == events_.capacity()) {
+    events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+  }
   events_.push_back(std::move(event));
 }
 
 bool EventQueue::pop(Event& out) {
-  if (events_.empty()) return false;
-  out = std::move(events_.front());
-  events_.pop_front();
+  if (empty()) return false;
+  out = std::move(events_[head_++]);
+  if (head_ == events_.size()) {
+    events_.clear();
+    head_ = 0;
+  }
   return true;
 }
 

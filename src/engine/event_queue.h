@@ -2,7 +2,8 @@
 // request's text, not by its token count. Not locked: the request is.
 #pragma once
 
-#include <deque>
+#include <cstddef>
+#include <vector>
 
 #include "engine/engine.h"
 
@@ -14,11 +15,13 @@ class EventQueue {
 
   void push(Event event);
   bool pop(Event& out);
-  bool empty() const { return events_.empty(); }
-  size_t size() const { return events_.size(); }
+  bool empty() const { return size() == 0; }
+  size_t size() const { return events_.size() - head_; }
 
  private:
-  std::deque<Event> events_;
+  std::vector<Event>
+      events_;  // [0, head_) were taken; their room is used again before the vector grows
+  size_t head_ = 0;
 };
 
 }  // namespace llmrt

@@ -118,10 +118,13 @@ EngineMetrics Stats::snapshot(int64_t now_ns) const {
   const double busy = busy_s.sum(now_ns);
   m.requests_per_s = requests.sum(now_ns) / window_s;
   m.busy_share = std::min(1.0, busy / window_s);
-  if (busy > 0) {
-    m.prefill_tps = prefill_rows.sum(now_ns) / busy;
-    m.decode_tps = decode_rows.sum(now_ns) / busy;
-  }
+  // a pass's time belongs to its rows alike: rates are per second of the passes that held such rows
+  const auto rate = [&](const WindowSum& rows, const WindowSum& seconds) {
+    const double s = seconds.sum(now_ns);
+    return s > 0 ? rows.sum(now_ns) / s : 0.0;
+  };
+  m.prefill_tps = rate(prefill_rows, prefill_s);
+  m.decode_tps = rate(decode_rows, decode_s);
   const double n_steps = steps.sum(now_ns);
   m.batch_mean = n_steps > 0 ? batch.sum(now_ns) / n_steps : 0;
   return m;

@@ -56,7 +56,7 @@ class LengthModel {
 struct Stats {
   mutable std::mutex mutex;
   WindowHistogram ttft, itl, queue, e2e;
-  WindowSum requests, prefill_rows, decode_rows, busy_s, batch, steps;
+  WindowSum requests, prefill_rows, decode_rows, prefill_s, decode_s, busy_s, batch, steps;
   int64_t started_ns = 0;
   EngineMetrics totals;  // counters that only grow, and gauges as of the last step
 

@@ -36,6 +36,7 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
 }
 
 StepEngine::~StepEngine() {
+  if (!cache_) return;  // create() failed half way
   runner_->abandon();
   for (auto& sequence : sequences_) cache_->release(sequence->kv);
   for (auto& submission : incoming_) submission.request->n_sequences = 0;

@@ -80,6 +80,11 @@ void StepEngine::accept(Sequence& sequence, const Pick& pick, int64_t now) {
       usage.prefill_ms = usage.ttft_ms - usage.queue_ms;
     });
   }
+  if (model_.tokenizer && !request.params.ignore_eos &&
+      model_.tokenizer->is_end_of_generation(pick.id)) {
+    finish_sequence(sequence, Finish::stop);
+    return;
+  }
   {
     const std::lock_guard lock(stats_.mutex);
     if (sequence.n_generated() > 0)
@@ -89,11 +94,6 @@ void StepEngine::accept(Sequence& sequence, const Pick& pick, int64_t now) {
     ++stats_.totals.generated_tokens;
   }
   sequence.last_token_ns = now;
-  if (model_.tokenizer && !request.params.ignore_eos &&
-      model_.tokenizer->is_end_of_generation(pick.id)) {
-    finish_sequence(sequence, Finish::stop);
-    return;
-  }
   sequence.tokens.push_back(pick.id);
   ++sequence.pending_tokens;
   bool stopped = false;
@@ -135,7 +135,7 @@ void StepEngine::finish_sequence(Sequence& sequence, Finish finish) {
       request->add_token(sequence.sample, drawn);
     }
   }
-  lengths_.record(sequence.n_generated());
+  if (sequence.n_max > 0) lengths_.record(sequence.n_generated());
   if (sequence.sample == 0) {
     request->edit_usage([&](Usage& usage) {
       usage.decode_ms = std::max(

@@ -37,8 +37,12 @@ Result<Progress> StepEngine::run(Deadline deadline) {
     ++stats_.totals.steps;
     stats_.steps.add(end, 1);
     stats_.batch.add(end, static_cast<double>(pass_.sequences.size()));
+    const double seconds = static_cast<double>(pass_.busy_ns) * 1e-9;
+    const double decode_share = static_cast<double>(pass_.n_decodes) / pass_.n_rows;
     stats_.decode_rows.add(end, pass_.n_decodes);
+    stats_.decode_s.add(end, seconds * decode_share);
     stats_.prefill_rows.add(end, pass_.n_rows - pass_.n_decodes);
+    stats_.prefill_s.add(end, seconds * (1 - decode_share));
   }
   return progress;
 }

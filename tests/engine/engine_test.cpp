@@ -340,3 +340,37 @@ TEST_CASE("engine: options out of range are refused by name") {
         "the KV budget is 100 bytes, the smallest request needs 1024");
   CHECK(refused([](auto& o) { o.queue_limit = 0; }) == "queue_limit is 0, at least 1 is needed");
 }
+
+TEST_CASE("engine: create fails cleanly when the device has no bytes for the first blocks") {
+  const ToyModel toy = make_toy_model({});
+  toy.backend->fail_commits = 1;
+  CHECK(Engine::create(toy.model, EngineBench::host_stepped()).status().code() ==
+        Code::out_of_memory);
+  CHECK(Engine::create(toy.model, EngineBench::host_stepped()).ok());
+}
+
+TEST_CASE("engine: metrics add up") {
+  EngineBench b;
+  GenParams params = params_for(10, 3);
+  params.n = 2;
+  auto request = b.submit(some_prompt(100), params);
+  auto second = b.submit(some_prompt(100), params_for(10, 4));
+  b.run_all();
+  const EngineMetrics m = b.engine->metrics();
+  CHECK(m.done == 2);
+  CHECK(m.prompt_tokens == 200);
+  CHECK(m.generated_tokens == 30);
+  CHECK(m.running == 0);
+  CHECK(m.waiting == 0);
+  CHECK(m.steps > 0);
+  CHECK(m.kv_total == b.engine->options().kv_budget - 2 * 256);
+  CHECK(m.ttft_ms[0] > 0);
+  CHECK(m.e2e_ms[0] >= m.ttft_ms[0]);
+  CHECK(m.itl_ms[2] >= m.itl_ms[0]);
+  CHECK(m.prefill_tps > 0);
+  CHECK(m.decode_tps > 0);
+  CHECK(m.batch_mean > 0);
+  CHECK(m.batch_peak == 3);
+  CHECK(request->usage().seed == 3);
+  CHECK(request->usage().ttft_ms > 0);
+}
