@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tokenizer/chat_template_json.h"
+#include "tokenizer/chat_template_source.h"
 #include "tokenizer/chat_template_text.h"
 
 namespace llmrt {
@@ -11,6 +12,7 @@ namespace llmrt {
 namespace {
 
 using jinja::JsonReader;
+using jinja::phrase;
 using JsonToken = JsonReader::Token;
 
 struct Member {
@@ -99,7 +101,7 @@ class MessageRepair {
 
   Status write(std::vector<Member>& members, std::string& out) {
     Member* role = find(members, "role");
-    if (!role) return fail("has no 'role'");
+    if (!role) return fail(" has no 'role'");
     if (role->type != JsonToken::string) return fail_type(*role, "role", "a string");
     if (role->text == "developer" && !caps_.developer_role) role->raw = "\"system\"";
 
@@ -124,7 +126,7 @@ class MessageRepair {
 
  private:
   Status fail(const std::string& what) const {
-    return error(Code::invalid_argument, "messages[%zu] %s", index_, what.c_str());
+    return error(Code::invalid_argument, "messages[%zu]%s", index_, what.c_str());
   }
   Status fail_type(const Member& member, const std::string& path, const char* wanted) const {
     return error(Code::invalid_argument, "messages[%zu].%s is %s, it must be %s", index_,
@@ -142,7 +144,7 @@ class MessageRepair {
         return Status();
       case JsonToken::string:
         if (!caps_.text_content && caps_.part_content)
-          replace(content, R"([{"type":"text","text":)" + std::string(content.raw) + "}]");
+          replace(content, phrase(R"([{"type":"text","text":)", content.raw, "}]"));
         return Status();
       case JsonToken::begin_array:
         if (caps_.text_content && !caps_.part_content) return join_parts(content);
@@ -159,17 +161,19 @@ class MessageRepair {
     for (size_t i = 0;; ++i) {
       LLMRT_ASSIGN(token, reader.next());
       if (token == JsonToken::end_array) break;
-      const std::string path = "content[" + std::to_string(i) + "]";
+      const std::string path = phrase("content[", i, "]");
       if (token != JsonToken::begin_object)
-        return fail("." + path + " is " + json_type(token) + ", it must be an object");
+        return fail(phrase(".", path, " is ", json_type(token), ", it must be an object"));
       LLMRT_ASSIGN(std::vector<Member> part, read_members(reader, content.raw));
       const Member* type = find(part, "type");
       const Member* text = find(part, "text");
-      if (!type || type->type != JsonToken::string) return fail("." + path + " has no 'type'");
+      if (!type || type->type != JsonToken::string)
+        return fail(phrase(".", path, " has no 'type'"));
       if (type->text != "text")
-        return fail("." + path + " is of type '" + type->text.substr(0, 40) +
-                    "', this template takes text only");
-      if (!text || text->type != JsonToken::string) return fail("." + path + " has no 'text'");
+        return fail(phrase(".", path, " is of type '", type->text.substr(0, 40),
+                           "', this template takes text only"));
+      if (!text || text->type != JsonToken::string)
+        return fail(phrase(".", path, " has no 'text'"));
       if (i) joined += '\n';
       joined += text->text;
     }
@@ -193,22 +197,22 @@ class MessageRepair {
         out += raw;
         continue;
       }
-      const std::string path = "tool_calls[" + std::to_string(i) + "]";
+      const std::string path = phrase("tool_calls[", i, "]");
       LLMRT_ASSIGN(std::vector<Member> call, read_members(reader, calls.raw));
       LLMRT_TRY(repair_arguments(call, path));
       Member* function = find(call, "function");
       if (function && function->type == JsonToken::begin_object) {
         LLMRT_ASSIGN(std::vector<Member> inner, members_of(function->raw));
-        LLMRT_TRY(repair_arguments(inner, path + ".function"));
+        LLMRT_TRY(repair_arguments(inner, phrase(path, ".function")));
         std::string rewritten;
         append_members(rewritten, inner);
         replace(*function, std::move(rewritten));
       } else if (function) {
-        return fail_type(*function, path + ".function", "an object");
+        return fail_type(*function, phrase(path, ".function"), "an object");
       }
       append_members(out, call);
     }
-    replace(calls, out + "]");
+    replace(calls, phrase(out, "]"));
     return Status();
   }
 
@@ -223,7 +227,7 @@ class MessageRepair {
     } else if (arguments->type == JsonToken::begin_object) {
       object = arguments->raw;
     } else {
-      return fail_type(*arguments, path + ".arguments", "an object or its JSON text");
+      return fail_type(*arguments, phrase(path, ".arguments"), "an object or its JSON text");
     }
     if (caps_.object_arguments || !caps_.string_arguments) {
       replace(*arguments, std::move(object));

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "formats/metadata.h"
+#include "tokenizer/mark_cutter.h"
 #include "tokenizer/merge_queue.h"
 #include "tokenizer/special_matcher.h"
 #include "tokenizer/token_table.h"
@@ -29,14 +31,18 @@ class Bpe {
               MergeWorkspace& w, std::vector<Token>& ids) const;
 
  private:
+  void encode_word(const TokenTable& table, std::string_view word, Token unk, MergeWorkspace& w,
+                   std::vector<Token>& ids) const;
+
   struct Slot {
     uint32_t left = StringIndex::kNone, right = 0;
     SymbolPair pair;
   };
-  bool insert(uint32_t left, uint32_t right, SymbolPair pair);
+  void insert(uint32_t left, uint32_t right, SymbolPair pair);  // the first of equal pairs stays
   SymbolPair find(uint32_t left, uint32_t right) const;
 
-  std::vector<Slot> slots_;  // open addressing, power of two
+  std::vector<Slot> slots_;           // open addressing, power of two
+  std::optional<MarkCutter> cutter_;  // vocabularies of text with marks
 };
 
 }  // namespace llmrt

@@ -8,14 +8,13 @@
 namespace llmrt::jinja {
 
 Status Call::fail(std::string_view sentence) const {
-  return run.fail(at, std::string(name) + ": " + std::string(sentence));
+  return run.fail(at, phrase(name, ": ", sentence));
 }
 
 Result<Text> Call::text(size_t i) const {
   if (args[i].is(Kind::undefined)) return run.fail_undefined(at, args[i]);
   if (!args[i].is_text())
-    return fail("argument " + std::to_string(i) + " must be a text, it is of type " +
-                type_name(args[i]));
+    return fail(phrase("argument ", i, " must be a text, it is of type ", type_name(args[i])));
   return *args[i].text;
 }
 
@@ -23,8 +22,7 @@ Result<int64_t> Call::integer(size_t i, int64_t otherwise) const {
   if (!given(i)) return otherwise;
   if (args[i].is(Kind::undefined)) return run.fail_undefined(at, args[i]);
   if (!args[i].is_integral())
-    return fail("argument " + std::to_string(i) + " must be an integer, it is of type " +
-                type_name(args[i]));
+    return fail(phrase("argument ", i, " must be an integer, it is of type ", type_name(args[i])));
   return args[i].as_int();
 }
 
@@ -295,8 +293,8 @@ const Builtin* find_method(const Value& object, std::string_view name) {
   }
 }
 bool is_method_name(std::string_view name) {
-  return find_in(text_method_table(), name) || find_in(list_method_table(), name) ||
-         find_in(dict_method_table(), name);
+  return find_in(text_method_table(), name) || find_in(case_method_table(), name) ||
+         find_in(list_method_table(), name) || find_in(dict_method_table(), name);
 }
 const Builtin& loop_cycle() { return kCycle; }
 const Builtin& loop_changed() { return kChanged; }

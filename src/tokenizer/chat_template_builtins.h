@@ -56,6 +56,7 @@ const Builtin& loop_changed();
 std::span<const Builtin> filter_table();  // sequences and scalars, chat_template_filters.cpp
 std::span<const Builtin> list_filter_table();
 std::span<const Builtin> text_method_table();
+std::span<const Builtin> case_method_table();
 std::span<const Builtin> list_method_table();
 std::span<const Builtin> tuple_method_table();
 std::span<const Builtin> dict_method_table();
@@ -70,7 +71,7 @@ Result<Value> strftime_now(Call& call);
 // JSON text to a value (chat_template_json.h) as a filter.
 Result<Value> filter_from_json(Call& call);
 
-// The text methods that filters share (chat_template_methods.cpp).
+// The text methods that filters share.
 Result<Value> cased(Call& call, const Text& text, int to);  // 0 lower, 1 upper
 Result<Value> strip(Call& call, const Text& text, const Value& characters, bool left, bool right);
 Result<Value> replace(Call& call, const Text& text, const Text& old_text, const Text& new_text,

@@ -1,8 +1,12 @@
 #include "tokenizer/chat_template_caps.h"
 
+#include "tokenizer/chat_template_source.h"
+
 namespace llmrt {
 
 namespace {
+
+using jinja::phrase;
 
 // Words that no template has, so that finding one in the output means the template showed it.
 constexpr std::string_view kSaid = "PROBE-SAID";
@@ -19,25 +23,32 @@ struct Probe {
 };
 
 Probe render(const ChatTemplate& chat_template, const std::string& messages) {
-  const std::string context = R"({"messages":)" + messages +
-                              R"(,"tools":null,"documents":null,"add_generation_prompt":false,)"
-                              R"("bos_token":"","eos_token":"","strftime_now":"2024-07-26"})";
-  Result<RenderedText> rendered = chat_template.render(context, {}, kProbeLimits);
-  if (!rendered.ok()) return {};
-  return {true, std::move(rendered->text)};
+  // Some templates run only with tools, most do not care.
+  for (const char* tools :
+       {"null", R"([{"type":"function","function":{"name":"f","description":"d",)"
+                R"("parameters":{"type":"object","properties":{}}}}])"}) {
+    const std::string context =
+        phrase(R"({"messages":)", messages, R"(,"tools":)", tools,
+               R"(,"documents":null,"add_generation_prompt":false,"bos_token":"","eos_token":"",)",
+               R"("strftime_now":"2024-07-26"})");
+    Result<RenderedText> rendered = chat_template.render(context, {}, kProbeLimits);
+    if (rendered.ok()) return {true, std::move(rendered->text)};
+  }
+  return {};
 }
 
 std::string user_says(const std::string& content) {
-  return R"([{"role":"user","content":)" + content + "}]";
+  return phrase(R"([{"role":"user","content":)", content, "}]");
 }
 
 // Mistral's templates want ids of 9 characters.
-std::string assistant_calls(const std::string& content, const std::string& arguments) {
-  return R"([{"role":"user","content":"q"},{"role":"assistant","content":)" + content +
-         R"(,"tool_calls":[{"id":"probe0000","type":"function","function":{"name":"probe_called","arguments":)" +
-         arguments +
-         R"(}}]},{"role":"tool","tool_call_id":"probe0000","name":"probe_called","content":"r"},)"
-         R"({"role":"assistant","content":"a"}])";
+std::string assistant_calls(std::string_view content, std::string_view arguments) {
+  return phrase(
+      R"([{"role":"user","content":"q"},{"role":"assistant","content":)", content,
+      R"(,"tool_calls":[{"id":"probe0000","type":"function","function":{"name":"probe_called","arguments":)",
+      arguments,
+      R"(}}]},{"role":"tool","tool_call_id":"probe0000","name":"probe_called","content":"r"},)",
+      R"({"role":"assistant","content":"a"}])");
 }
 
 }  // namespace
@@ -47,12 +58,12 @@ TemplateCaps probe_caps(const ChatTemplate& chat_template) {
   const std::string said(kSaid);
   caps.text_content = render(chat_template, user_says('"' + said + '"')).shows(kSaid);
   const Probe parts =
-      render(chat_template, user_says(R"([{"type":"text","text":")" + said + R"("}])"));
+      render(chat_template, user_says(phrase(R"([{"type":"text","text":")", said, R"("}])")));
   // A list printed as it is shows Python's or JSON's spelling of the part.
   caps.part_content = parts.shows(kSaid) && !parts.shows("'text'") && !parts.shows("\"text\"");
 
-  const std::string object = R"({"x":")" + std::string(kGiven) + R"("})";
-  const std::string text = R"("{\"x\":\")" + std::string(kGiven) + R"(\"}")";
+  const std::string object = phrase(R"({"x":")", kGiven, R"("})");
+  const std::string text = phrase(R"("{\"x\":\")", kGiven, R"(\"}")");
   const Probe with_object = render(chat_template, assistant_calls(R"("")", object));
   const Probe with_text = render(chat_template, assistant_calls(R"("")", text));
   const Probe with_null = render(chat_template, assistant_calls("null", object));

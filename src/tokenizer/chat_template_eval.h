@@ -111,8 +111,35 @@ class Evaluator {
 
  private:
   enum class Flow : uint8_t { next, break_loop, continue_loop };
-  class DepthGuard;
-  class Capture;
+  // One level of nesting; ok() is false past the bound.
+  class DepthGuard {
+   public:
+    explicit DepthGuard(uint32_t& depth) : depth_(depth) { ++depth_; }
+    ~DepthGuard() { --depth_; }
+    DepthGuard(const DepthGuard&) = delete;
+    DepthGuard& operator=(const DepthGuard&) = delete;
+    bool ok() const { return depth_ <= kMaxEvalDepth; }
+
+   private:
+    uint32_t& depth_;
+  };
+
+  // Sends output into a text of its own while it lives.
+  class Capture {
+   public:
+    explicit Capture(Evaluator& run) : run_(run), before_(run.out_), text_(run.builder()) {
+      run.out_ = &text_;
+    }
+    ~Capture() { run_.out_ = before_; }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    const TextBuilder& text() const { return text_; }
+
+   private:
+    Evaluator& run_;
+    TextBuilder* before_;
+    TextBuilder text_;
+  };
 
   // statements
   Result<Flow> exec_block(const Block& block);
@@ -164,6 +191,7 @@ class Evaluator {
   Result<bool> relation(uint32_t at, Op op, const Value& a, const Value& b);
   Result<Value> slice(uint32_t at, const Value& object, const Value& from, const Value& to,
                       const Value& step);
+  Value bound_method(const Builtin& method, const Value& self);
   Value undefined_attribute(const Value& object, std::string_view name);
 
   const Tree& tree_;

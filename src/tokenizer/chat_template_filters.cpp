@@ -39,9 +39,7 @@ Result<Value> method_of_text(Call& call, const char* name) {
   LLMRT_ASSIGN(const Text text, soft_text(call));
   Call inner = call;
   inner.args[0] = Value::of_text(make_text(call.run.arena(), text));
-  for (const Builtin& method : text_method_table())
-    if (method.name == std::string_view(name)) return method.function(inner);
-  return call.fail("unknown method");
+  return find_method(inner.args[0], name)->function(inner);
 }
 Result<Value> filter_capitalize(Call& call) { return method_of_text(call, "capitalize"); }
 Result<Value> filter_center(Call& call) { return method_of_text(call, "center"); }
@@ -197,7 +195,7 @@ Result<Value> filter_length(Call& call) {
   if (call.args[0].is_text()) LLMRT_TRY(call.run.charge(call.at, call.args[0].text->size / 64));
   const int64_t n = length_of(call.args[0]);
   if (n < 0)
-    return call.fail(std::string("a value of type ") + type_name(call.args[0]) + " has no length");
+    return call.fail(phrase("a value of type ", type_name(call.args[0]), " has no length"));
   return Value::of_int(n);
 }
 
@@ -254,7 +252,8 @@ bool parse_int(std::string_view s, int64_t base, int64_t* out, bool* too_large) 
   }
   if (base == 0) base = 10;
   if (d.empty() || d[0] == '-' || d[0] == '+' || base < 2 || base > 36) return false;
-  const std::string signed_digits = (negative ? "-" : "") + std::string(d);
+  std::string signed_digits(d);
+  if (negative) signed_digits.insert(signed_digits.begin(), '-');
   const char* end = signed_digits.data() + signed_digits.size();
   const auto [p, ec] = std::from_chars(signed_digits.data(), end, *out, static_cast<int>(base));
   if (p != end) return false;
@@ -320,8 +319,7 @@ Result<Value> filter_float(Call& call) {
 
 Result<Value> filter_abs(Call& call) {
   Value v = call.args[0];
-  if (!v.is_number())
-    return call.fail(std::string("takes a number, this is of type ") + type_name(v));
+  if (!v.is_number()) return call.fail(phrase("takes a number, this is of type ", type_name(v)));
   if (v.is(Kind::real)) {
     v.real = std::fabs(v.real);
     return v;
@@ -359,8 +357,7 @@ Result<Value> filter_round(Call& call) {
   if (method != "common" && method != "ceil" && method != "floor")
     return call.fail("the method is common, ceil or floor");
   if (v.is(Kind::undefined)) return call.run.fail_undefined(call.at, v);
-  if (!v.is_number())
-    return call.fail(std::string("takes a number, this is of type ") + type_name(v));
+  if (!v.is_number()) return call.fail(phrase("takes a number, this is of type ", type_name(v)));
   Value result;
   if (method == "common") {
     if (v.is_integral() && n >= 0) {
@@ -388,7 +385,7 @@ Result<Value> filter_tojson(Call& call) {
   style.sort_keys = call.flag(4, false);
   if (call.given(2) && !call.args[2].is(Kind::none)) {
     style.pretty = true;
-    style.item_separator = ",";
+    style.item_separator.assign(1, ',');
     if (call.args[2].is_text()) {
       style.indent = call.args[2].text->view();
     } else {

@@ -202,10 +202,9 @@ class Lexer {
       const char c = spelling[0];
       if (c == '(' || c == '[' || c == '{') brackets += c == '(' ? ')' : c == '[' ? ']' : '}';
       if (c == ')' || c == ']' || c == '}') {
-        if (brackets.empty()) return fail(pos_, std::string("unexpected '") + c + "'");
+        if (brackets.empty()) return fail(pos_, phrase("unexpected '", c, "'"));
         if (brackets.back() != c)
-          return fail(pos_,
-                      std::string("unexpected '") + c + "', expected '" + brackets.back() + "'");
+          return fail(pos_, phrase("unexpected '", c, "', expected '", brackets.back(), "'"));
         brackets.pop_back();
       }
       push(o.type, pos_);
@@ -215,7 +214,7 @@ class Lexer {
     const char* p = text_.data() + pos_;
     const char* begin = p;
     next_code_point(p, text_.data() + text_.size());
-    return fail(pos_, "unexpected character '" + std::string(begin, p) + "'");
+    return fail(pos_, phrase("unexpected character '", begin, p, "'"));
   }
 
   size_t digits_from(size_t i) const {  // digits, single underscores between them

@@ -225,8 +225,7 @@ Result<Value> filter_max(Call& call) { return extreme(call, 1); }
 Result<Value> filter_first(Call& call) {
   Iterator items;
   if (!Iterator::over(call.args[0], &items))
-    return call.fail(std::string("a value of type ") + type_name(call.args[0]) +
-                     " cannot be iterated");
+    return call.fail(phrase("a value of type ", type_name(call.args[0]), " cannot be iterated"));
   Value item;
   return items.next(call.run.arena(), &item) ? item : Value::undefined();
 }
@@ -398,7 +397,7 @@ Result<Value> filter_map(Call& call) {
       } else if (named.name->view() == "default") {
         otherwise = named.value;
       } else {
-        return call.fail("has no argument '" + std::string(named.name->view().substr(0, 40)) + "'");
+        return call.fail(phrase("has no argument '", named.name->view().substr(0, 40), "'"));
       }
     }
     if (!by_attribute) return call.fail("needs a filter's name or attribute=");
@@ -407,7 +406,7 @@ Result<Value> filter_map(Call& call) {
       return call.fail("needs a filter's name or attribute=");
     const std::string_view name = call.rest[0].text->view();
     builtin = find_filter(name);
-    if (!builtin) return call.fail("unknown filter '" + std::string(name.substr(0, 40)) + "'");
+    if (!builtin) return call.fail(phrase("unknown filter '", name.substr(0, 40), "'"));
   }
   LLMRT_ASSIGN(const List* items, call.run.collect(call.at, call.args[0]));
   for (const Value& item : *items) {

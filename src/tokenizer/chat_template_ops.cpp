@@ -14,7 +14,7 @@ Status Evaluator::fail_undefined(uint32_t at, const Value& value) const {
   if (!value.text) return fail(at, "a value here is undefined");
   const std::string_view what = value.text->view();
   if (what.find(' ') != what.npos) return fail(at, what);
-  return fail(at, "'" + std::string(what.substr(0, 60)) + "' is undefined");
+  return fail(at, phrase("'", what.substr(0, 60), "' is undefined"));
 }
 
 Value Evaluator::undefined_attribute(const Value& object, std::string_view name) {
@@ -81,8 +81,8 @@ Result<int> Evaluator::compare(uint32_t at, const Value& a, const Value& b) {
   LLMRT_TRY(charge(at, comparison.work() / 4));
   if (comparison.exhausted()) return fail(at, "values too large or too deep to compare");
   if (order == Comparison::kUnordered)
-    return fail(at, std::string("values of types ") + type_name(a) + " and " + type_name(b) +
-                        " have no order");
+    return fail(at,
+                phrase("values of types ", type_name(a), " and ", type_name(b), " have no order"));
   return order;
 }
 
@@ -91,21 +91,20 @@ Result<bool> Evaluator::contains(uint32_t at, const Value& needle, const Value& 
     case Kind::text: {
       if (needle.is(Kind::undefined)) return fail_undefined(at, needle);
       if (!needle.is_text())
-        return fail(at,
-                    std::string("a value of type ") + type_name(needle) + " cannot be in a text");
+        return fail(at, phrase("a value of type ", type_name(needle), " cannot be in a text"));
       LLMRT_TRY(charge(at, haystack.text->size / 64));
       return haystack.text->view().find(needle.text->view()) != std::string_view::npos;
     }
     case Kind::dict:
       if (!is_hashable(needle))
-        return fail(at, std::string("a value of type ") + type_name(needle) + " cannot be a key");
+        return fail(at, phrase("a value of type ", type_name(needle), " cannot be a key"));
       return haystack.dict->find(needle) != nullptr;
     default:
       break;
   }
   Iterator items;
   if (!Iterator::over(haystack, &items))
-    return fail(at, std::string("'in' needs a container, this is of type ") + type_name(haystack));
+    return fail(at, phrase("'in' needs a container, this is of type ", type_name(haystack)));
   Value item;
   while (items.next(arena_, &item)) {
     LLMRT_TRY(charge(at, 1));
@@ -156,8 +155,8 @@ Result<Value> Evaluator::binary(uint32_t at, Op op, const Value& a, const Value&
     if (a.is_integral() && (b.is_text() || b.is_sequence())) return repeat(at, b, a.as_int());
   }
   static constexpr const char* kSigns[] = {"+", "-", "*", "/", "//", "%", "**"};
-  return fail(at, std::string("'") + kSigns[static_cast<size_t>(op)] +
-                      "' cannot take values of types " + type_name(a) + " and " + type_name(b));
+  return fail(at, phrase("'", kSigns[static_cast<size_t>(op)], "' cannot take values of types ",
+                         type_name(a), " and ", type_name(b)));
 }
 
 Result<Value> Evaluator::add(uint32_t at, const Value& a, const Value& b) {
@@ -166,8 +165,8 @@ Result<Value> Evaluator::add(uint32_t at, const Value& a, const Value& b) {
     return join(at, parts);
   }
   if (!a.is_sequence() || a.kind != b.kind)
-    return fail(at, std::string("'+' cannot take values of types ") + type_name(a) + " and " +
-                        type_name(b));
+    return fail(at,
+                phrase("'+' cannot take values of types ", type_name(a), " and ", type_name(b)));
   LLMRT_TRY(room_for(at, (uint64_t{a.list->size} + b.list->size) * 2 * sizeof(Value)));
   LLMRT_TRY(charge(at, (uint64_t{a.list->size} + b.list->size) / 16));
   List* sum = arena_.make<List>();
@@ -280,20 +279,6 @@ Result<Value> Evaluator::integer_arithmetic(uint32_t at, Op op, int64_t a, int64
 
 // --- attributes and subscripts
 
-namespace {
-
-Value bound_method(Arena& arena, const Builtin& method, const Value& self) {
-  Function* function = arena.make<Function>();
-  function->builtin = &method;
-  function->self = self;
-  Value value;
-  value.kind = Kind::function;
-  value.function = function;
-  return value;
-}
-
-}  // namespace
-
 // Python's order: a method hides a key of its name.
 Result<Value> Evaluator::attribute(uint32_t at, const Value& object, const Text& name,
                                    bool may_be_method) {
@@ -301,7 +286,7 @@ Result<Value> Evaluator::attribute(uint32_t at, const Value& object, const Text&
   if (object.is(Kind::loop)) return loop_attribute(at, *object.loop, name.view());
   if (may_be_method)
     if (const Builtin* method = find_method(object, name.view()))
-      return bound_method(arena_, *method, object);
+      return bound_method(*method, object);
   if (object.is(Kind::dict) || object.is(Kind::name_space)) {
     if (const Value* value = object.dict->find(name.view())) return *value;
   } else if (object.is(Kind::tuple) && object.list->is_group) {
@@ -333,7 +318,7 @@ Result<Value> Evaluator::item(uint32_t at, const Value& object, const Value& key
   if (key.is_text()) {
     if (object.is(Kind::dict)) {
       if (const Builtin* method = find_method(object, key.text->view()))
-        return bound_method(arena_, *method, object);
+        return bound_method(*method, object);
     } else {
       return attribute(at, object, *key.text);
     }
@@ -369,12 +354,12 @@ Result<Value> Evaluator::slice(uint32_t at, const Value& object, const Value& fr
                                const Value& step) {
   if (object.is(Kind::undefined)) return fail_undefined(at, object);
   if (!object.is_text() && !object.is_sequence() && !object.is(Kind::range))
-    return fail(at, std::string("a value of type ") + type_name(object) + " cannot be sliced");
+    return fail(at, phrase("a value of type ", type_name(object), " cannot be sliced"));
   for (const Value* bound : {&from, &to, &step}) {
     if (bound->is(Kind::undefined)) return fail_undefined(at, *bound);
     if (!bound->is(Kind::none) && !bound->is_integral())
-      return fail(at, std::string("the parts of a slice are integers, this is of type ") +
-                          type_name(*bound));
+      return fail(at,
+                  phrase("the parts of a slice are integers, this is of type ", type_name(*bound)));
   }
   const int64_t by = step.is(Kind::none) ? 1 : std::max(step.as_int(), -INT64_MAX);
   if (by == 0) return fail(at, "the step of a slice cannot be zero");
@@ -427,7 +412,7 @@ Result<Value> Evaluator::slice(uint32_t at, const Value& object, const Value& fr
 Result<List*> Evaluator::collect(uint32_t at, const Value& iterable) {
   Iterator items;
   if (!Iterator::over(iterable, &items))
-    return fail(at, std::string("a value of type ") + type_name(iterable) + " cannot be iterated");
+    return fail(at, phrase("a value of type ", type_name(iterable), " cannot be iterated"));
   List* list = arena_.make<List>();
   Value item;
   while (items.next(arena_, &item)) {
@@ -435,78 +420,6 @@ Result<List*> Evaluator::collect(uint32_t at, const Value& iterable) {
     list->push(arena_, item);
   }
   return list;
-}
-
-// --- the loop variable
-
-Result<bool> Evaluator::peek(uint32_t at, Loop& loop) {
-  if (!loop.after.is(Kind::unbound)) return true;
-  LLMRT_TRY(charge(at, 1));
-  Value item;
-  bool more = false;
-  if (loop.filter) {
-    LLMRT_ASSIGN(more, next_of_loop(*loop.filter, loop.rest, true, loop.scope, &item));
-  } else {
-    more = loop.rest.next(arena_, &item);
-  }
-  if (more) loop.after = item;
-  return more;
-}
-
-Result<Value> Evaluator::loop_attribute(uint32_t at, Loop& loop, std::string_view name) {
-  const auto length = [&]() -> Result<int64_t> {
-    if (loop.length >= 0) return loop.length;
-    loop.length = loop.filter ? -1 : length_of(loop.iterable);
-    if (loop.length >= 0) return loop.length;
-    Generator* rest = arena_.make<Generator>();
-    Value item;
-    for (;;) {
-      bool more = false;
-      if (loop.filter) {
-        LLMRT_ASSIGN(more, next_of_loop(*loop.filter, loop.rest, true, loop.scope, &item));
-      } else {
-        more = loop.rest.next(arena_, &item);
-      }
-      if (!more) break;
-      LLMRT_TRY(charge(at, 1));
-      rest->items.push(arena_, item);
-    }
-    loop.filter = nullptr;
-    Value generator;
-    generator.kind = Kind::generator;
-    generator.generator = rest;
-    Iterator::over(generator, &loop.rest);
-    loop.length = rest->items.size + loop.index0 + 1 + (loop.after.is(Kind::unbound) ? 0 : 1);
-    return loop.length;
-  };
-  if (name == "index0") return Value::of_int(loop.index0);
-  if (name == "index") return Value::of_int(loop.index0 + 1);
-  if (name == "first") return Value::of_bool(loop.index0 == 0);
-  if (name == "last") {
-    LLMRT_ASSIGN(const bool more, peek(at, loop));
-    return Value::of_bool(!more);
-  }
-  if (name == "length" || name == "revindex" || name == "revindex0") {
-    LLMRT_ASSIGN(const int64_t n, length());
-    return Value::of_int(name == "length" ? n : n - loop.index0 - (name == "revindex" ? 0 : 1));
-  }
-  if (name == "previtem") {
-    if (!loop.before.is(Kind::unbound)) return loop.before;
-    return Value::undefined(copy_text(arena_, "there is no previous item", false));
-  }
-  if (name == "nextitem") {
-    LLMRT_ASSIGN(const bool more, peek(at, loop));
-    if (more) return loop.after;
-    return Value::undefined(copy_text(arena_, "there is no next item", false));
-  }
-  if (name == "depth") return Value::of_int(1);
-  if (name == "depth0") return Value::of_int(0);
-  Value self;
-  self.kind = Kind::loop;
-  self.loop = &loop;
-  if (name == "cycle") return bound_method(arena_, loop_cycle(), self);
-  if (name == "changed") return bound_method(arena_, loop_changed(), self);
-  return undefined_attribute(self, name);
 }
 
 }  // namespace llmrt::jinja

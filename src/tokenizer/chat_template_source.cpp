@@ -41,8 +41,7 @@ Source::Place Source::place(size_t at) const {
 
 Status Source::error_at(size_t at, std::string_view sentence) const {
   const Place p = place(at);
-  std::string message = "chat template, line " + std::to_string(p.line) + ", column " +
-                        std::to_string(p.column) + ": ";
+  std::string message = phrase("chat template, line ", p.line, ", column ", p.column, ": ");
   message += sentence;
   return Status(Code::template_error, std::move(message)).at_line(p.line, p.column);
 }

@@ -4,11 +4,29 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/status.h"
 
 namespace llmrt::jinja {
+
+// The parts one after another, numbers in decimal: phrase("unknown tag '", tag, "'").
+template <class... Parts>
+std::string phrase(const Parts&... parts) {
+  std::string out;
+  const auto append = [&out](const auto& part) {
+    using Part = std::remove_cvref_t<decltype(part)>;
+    if constexpr (std::is_same_v<Part, char>)
+      out.push_back(part);
+    else if constexpr (std::is_integral_v<Part>)
+      out.append(std::to_string(part));
+    else
+      out.append(std::string_view(part));
+  };
+  (append(parts), ...);
+  return out;
+}
 
 inline constexpr size_t kMaxTemplateSize = size_t{256} << 10;
 

@@ -25,6 +25,22 @@ bool is_lower(uint32_t code_point);
 bool is_title(uint32_t code_point);
 inline bool is_cased(uint32_t cp) { return is_upper(cp) || is_lower(cp) || is_title(cp); }
 
+// Walks the code points of a text: `cp` stands at byte `offset`, `p` points past it.
+struct CodePoints {  // walks a text
+  explicit CodePoints(const Text& t) : p(t.data), begin(t.data), end(t.data + t.size) {}
+  bool next() {
+    if (p == end) return false;
+    offset = static_cast<size_t>(p - begin);
+    cp = next_code_point(p, end);
+    return true;
+  }
+  const char* p;
+  const char* begin;
+  const char* end;
+  size_t offset = 0;
+  uint32_t cp = 0;
+};
+
 enum class Case : uint8_t { lower, upper, title };
 // The code point in another case; several where the full mapping has several (the sharp s, ligatures), except for Greek
 // letters with iota subscript, which keep their simple mapping.

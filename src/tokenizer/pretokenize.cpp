@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/memory.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt {
 
@@ -133,13 +134,67 @@ Result<Pretokenizer> Pretokenizer::make(const PretokenizerSpec& spec) {
   return pretokenizer;
 }
 
+// One pass over one piece.
+struct Pretokenizer::Cutter {
+  const Pretokenizer& owner;
+  const Program::Pattern& pattern;
+  bool threes;
+  pcre2_match_data* match;
+  std::vector<uint32_t>& cuts;
+
+  // A match at or behind `at`: 1 and the span in the match data, 0 for none, or a PCRE2 error.
+  int next(std::string_view piece, size_t at) const {
+    const auto* subject = reinterpret_cast<PCRE2_SPTR>(piece.data());
+    pcre2_match_context* limits = owner.program_->limits.get();
+    int rc = PCRE2_ERROR_JIT_STACKLIMIT;
+    if (pattern.compiled)
+      rc = pcre2_jit_match(pattern.code.get(), subject, piece.size(), at, PCRE2_NO_UTF_CHECK, match,
+                           limits);
+    if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
+      rc = pcre2_match(pattern.code.get(), subject, piece.size(), at,
+                       PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, match, limits);
+    return rc == PCRE2_ERROR_NOMATCH ? 0 : rc < 0 ? rc : 1;
+  }
+
+  // Appends where [begin, end) of the text is cut, its end included. The piece is matched as a text of its own: look-ahead sees
+  // its end, as in a sequence of splits.
+  Status cut(std::string_view text, uint32_t begin, uint32_t end) const {
+    const std::string_view piece = text.substr(begin, end - begin);
+    const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match);
+    size_t done = 0;
+    while (done < piece.size()) {
+      const int rc = next(piece, done);
+      if (rc == 0) break;
+      if (rc == PCRE2_ERROR_NOMEMORY) return Status(Code::out_of_memory);
+      if (rc < 0)
+        return error(
+            Code::unsupported,
+            "pre-tokenizer %.*s gave up at byte %zu of a text of %zu bytes (PCRE2 error %d)",
+            static_cast<int>(owner.spec_->name.size()), owner.spec_->name.data(), begin + done,
+            text.size(), rc);
+      if (span[0] > done) cuts.push_back(begin + static_cast<uint32_t>(span[0]));  // the gap
+      if (threes) cut_in_threes(text, begin + span[0], begin + span[1]);
+      cuts.push_back(begin + static_cast<uint32_t>(span[1]));
+      done = span[1];
+    }
+    if (done < piece.size()) cuts.push_back(end);
+    return {};
+  }
+
+  // Inner cuts of a run of digits: 1234567 is 1|234|567.
+  void cut_in_threes(std::string_view text, size_t begin, size_t end) const {
+    size_t n = 0;  // digits left
+    for (size_t i = begin; i < end; i += utf8_length(text[i])) ++n;
+    for (size_t i = begin; i < end; i += utf8_length(text[i]), --n)
+      if (n % 3 == 0 && i > begin) cuts.push_back(static_cast<uint32_t>(i));
+  }
+};
+
 Status Pretokenizer::split(std::string_view text, Workspace& workspace,
                            std::vector<uint32_t>& ends) const {
   ends.clear();
   if (text.empty()) return {};
   ends.push_back(static_cast<uint32_t>(text.size()));
-  if (program_->patterns.empty()) return {};
-
   if (!workspace.state_) {
     auto state = std::make_unique<Workspace::State>();
     state->context = make_context();
@@ -148,50 +203,18 @@ Status Pretokenizer::split(std::string_view text, Workspace& workspace,
     if (!state->match) return Status(Code::out_of_memory);
     workspace.state_ = std::move(state);
   }
-  pcre2_match_data* match = workspace.state_->match.get();
-  const PCRE2_SIZE* span = pcre2_get_ovector_pointer(match);
   std::vector<uint32_t>& cuts = workspace.state_->ends;
-
+  bool threes = spec_->threes;
   for (const Program::Pattern& pattern : program_->patterns) {
+    const Cutter cutter{*this, pattern, threes, workspace.state_->match.get(), cuts};
     cuts.clear();
     uint32_t begin = 0;
     for (const uint32_t end : ends) {
-      // A piece is matched as a text of its own: look-ahead sees its end, as in a sequence of splits.
-      const auto* piece = reinterpret_cast<PCRE2_SPTR>(text.data() + begin);
-      const PCRE2_SIZE size = end - begin;
-      PCRE2_SIZE cut = 0;  // pieces up to here are done
-      for (PCRE2_SIZE at = 0; at < size;) {
-        int rc = pattern.compiled
-                     ? pcre2_jit_match(pattern.code.get(), piece, size, at, PCRE2_NO_UTF_CHECK,
-                                       match, program_->limits.get())
-                     : PCRE2_ERROR_JIT_STACKLIMIT;
-        if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
-          rc = pcre2_match(pattern.code.get(), piece, size, at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT,
-                           match, program_->limits.get());
-        if (rc == PCRE2_ERROR_NOMATCH) break;
-        if (rc == PCRE2_ERROR_NOMEMORY) return Status(Code::out_of_memory);
-        if (rc < 0)
-          return error(
-              Code::unsupported,
-              "pre-tokenizer %.*s gave up at byte %zu of a text of %zu bytes (PCRE2 error %d)",
-              static_cast<int>(spec_->name.size()), spec_->name.data(), begin + at, text.size(),
-              rc);
-        if (span[0] > cut)
-          cuts.push_back(begin + static_cast<uint32_t>(span[0]));  // the gap before the match
-        cut = span[0];
-        if (span[1] > span[0]) {
-          cut = span[1];
-          cuts.push_back(begin + static_cast<uint32_t>(span[1]));
-          at = span[1];
-        } else {  // an empty match cuts and takes nothing
-          at = span[1] + 1;
-          while (at < size && (piece[at] & 0xC0) == 0x80) ++at;
-        }
-      }
-      if (cut < size) cuts.push_back(end);
+      LLMRT_TRY(cutter.cut(text, begin, end));
       begin = end;
     }
     ends.swap(cuts);
+    threes = false;
   }
   return {};
 }

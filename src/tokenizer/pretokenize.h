@@ -1,7 +1,7 @@
 // Pretokenizer: cuts a text into the pieces that BPE must not merge across, by the regular expressions of a named pre-tokenizer.
 //
 // The expressions are those of the models' own tokenizer.json, applied one after the other: each cuts the pieces the one before
-// left, matches and the gaps between them both stay as pieces ("isolated" splits). Case and classes follow the Unicode database.
+// left, matches and the gaps between them both stay as pieces ("isolated" splits). No expression matches the empty text. Case and classes follow the Unicode database.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,10 @@ struct PretokenizerSpec {
   bool add_bos = false;         // where the file does not say
   bool marks = false;           // keys are text with blank marks instead of the byte-level alphabet
   bool whole_newlines = false;  // whole_first for runs of newlines only
+  bool threes = false;  // matches of the first pattern, digits, are cut in threes from the right
 };
 
-// nullptr: not known. The list, for the message.
+// nullptr: not known.
 const PretokenizerSpec* find_pretokenizer(std::string_view name);
 
 class Pretokenizer {
@@ -55,6 +56,7 @@ class Pretokenizer {
 
  private:
   struct Program;
+  struct Cutter;
   Pretokenizer();
   const PretokenizerSpec* spec_ = nullptr;
   std::unique_ptr<Program> program_;

@@ -47,9 +47,10 @@ constexpr const char* kTekken[] = {
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|)"
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
     R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES};
-// Digits in threes from the right.
+// \d{1,3}(?=(?:\d{3})*\b), written so that no place of a long number looks over all of its rest: a run of digits that ends at a
+// word boundary, cut in threes from the right (PretokenizerSpec::threes); a run that does not is skipped as a whole.
 constexpr const char* kCommandA[] = {
-    R"(\d{1,3}(?=(?:\d{3})*\b))", CASED_WORD R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES};
+    R"(\d++(?:\b|(*SKIP)(*FAIL)))", CASED_WORD R"(|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|)" SPACES};
 constexpr const char* kSeedCoder[] = {CONTRACTIONS "|" WORD
                                                    R"(|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|)" SPACES};
 constexpr const char* kBailing[] = {
@@ -65,7 +66,6 @@ constexpr const char* kViking[] = {
 constexpr const char* kFalcon[] = {R"([\p{P}\$\+<=>\^~\|`]+)", GPT2, R"([0-9][0-9][0-9])"};
 constexpr const char* kDefault[] = {R"([\p{P}\$\+<=>\^~\|]+)", GPT2, R"(\p{N}+)",
                                     R"([0-9][0-9][0-9])"};
-constexpr const char* kSuperBpe[] = {R"(\p{N}+)", R"((?=(\d{3})+(?!\d)))"};
 
 constexpr const char* kDeepSeekLlm[] = {
     R"([\r\n])",
@@ -101,6 +101,12 @@ constexpr PretokenizerSpec plain(std::string_view name, std::span<const char* co
 constexpr PretokenizerSpec whole(std::string_view name, std::span<const char* const> patterns,
                                  bool add_bos = false) {
   return {name, patterns, true, add_bos};
+}
+
+constexpr PretokenizerSpec in_threes(std::string_view name, std::span<const char* const> patterns) {
+  PretokenizerSpec spec{name, patterns};
+  spec.threes = true;
+  return spec;
 }
 
 constexpr std::array kSpecs = {
@@ -166,8 +172,8 @@ constexpr std::array kSpecs = {
     plain("minimax-m2", kGpt4o),
     whole("granite-embed-multi-97m", kGpt4o),
     whole("tekken", kTekken, true),
-    plain("tiny_aya", kCommandA),
-    plain("cohere2moe", kCommandA),
+    in_threes("tiny_aya", kCommandA),
+    in_threes("cohere2moe", kCommandA),
     plain("seed-coder", kSeedCoder),
     plain("bailingmoe", kBailing),
     plain("bailingmoe2", kBailing),
@@ -184,7 +190,6 @@ constexpr std::array kSpecs = {
     plain("joyai-llm", kDeepSeekV3),
     plain("hy_v4", kDeepSeekV3),
     whole("youtu", kYoutu),
-    plain("superbpe", kSuperBpe),
     plain("falcon", kFalcon),
     plain("default", kDefault),
     PretokenizerSpec{"gemma4", kLines, false, true, true, true},

@@ -18,49 +18,12 @@ uint32_t key_of(float score) {
   return std::min(~ascending, SymbolPair::kNoPair - 1);
 }
 
-size_t last_code_point_begin(std::string_view text, size_t end) {
-  size_t i = end - 1;
-  while (i > 0 && (static_cast<uint8_t>(text[i]) & 0xC0) == 0x80) --i;
-  return i;
-}
-
 }  // namespace
-
-Spm::Spm(const TokenTable& table) {
-  for (uint32_t id = 0; id < table.size(); ++id) {
-    const std::string_view key = table.key(id);
-    for (size_t mark = key.find(kBlankMark); mark != std::string_view::npos;
-         mark = key.find(kBlankMark, mark + 1)) {
-      if (mark == 0 || key.substr(0, mark).ends_with(kBlankMark)) continue;
-      const size_t before = last_code_point_begin(key, mark);
-      const Utf8Step step = utf8_step(key.data() + before, mark - before);
-      if (step.kind == Utf8::whole) joins_mark_.push_back(step.code_point);
-    }
-  }
-  std::sort(joins_mark_.begin(), joins_mark_.end());
-  joins_mark_.erase(std::unique(joins_mark_.begin(), joins_mark_.end()), joins_mark_.end());
-}
-
-size_t Spm::word_end(std::string_view text, size_t begin) const {
-  size_t at = begin;
-  while (text.substr(at).starts_with(kBlankMark)) at += kBlankMark.size();
-  for (size_t mark = text.find(kBlankMark, at); mark != std::string_view::npos;) {
-    if (mark > begin) {
-      const size_t before = last_code_point_begin(text, mark);
-      const uint32_t c = utf8_step(text.data() + before, mark - before).code_point;
-      if (!std::binary_search(joins_mark_.begin(), joins_mark_.end(), c)) return mark;
-    }
-    at = mark;
-    while (text.substr(at).starts_with(kBlankMark)) at += kBlankMark.size();
-    mark = text.find(kBlankMark, at);
-  }
-  return text.size();
-}
 
 void Spm::encode(const TokenTable& table, std::string_view text, Token unk, MergeWorkspace& w,
                  std::vector<Token>& ids) const {
   for (size_t begin = 0; begin < text.size();) {
-    const size_t end = word_end(text, begin);
+    const size_t end = cutter_.word_end(text, begin);
     encode_word(table, text.substr(begin, end - begin), unk, w, ids);
     begin = end;
   }

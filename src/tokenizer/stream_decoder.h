@@ -13,8 +13,8 @@ class StreamDecoder {
   // tokenizer outlives this. at_start: the first byte begins a text, so a SentencePiece vocabulary's own leading blank is dropped;
   // false where the ids go on behind others (an answer behind its prompt): text = decode(prompt + answer) - decode(prompt).
   StreamDecoder(const Tokenizer& tokenizer, bool with_special, bool at_start = true);
-  void push(Token id, std::string& out);                         // appends what became whole
-  void finish(std::string& out);  // end of stream: an unfinished code point becomes U+FFFD
+  void push(Token id, std::string& out);  // appends what became whole
+  void finish(std::string& out);          // end of stream: an unfinished code point becomes U+FFFD
 
  private:
   const Tokenizer* tokenizer_;

@@ -9,7 +9,7 @@ namespace llmrt {
 namespace {
 
 // Ids are int32, and numbers of merge-only strings follow the ids.
-constexpr size_t kMaxVocabulary = 1u << 28;
+constexpr size_t kMaxVocabulary = StringIndex::kMaxStrings / 2;
 
 TokenKind kind_of(int64_t type) {
   // 0 ("undefined") and numbers to come are ordinary text.
@@ -50,18 +50,14 @@ Result<TokenTable> TokenTable::read(const Metadata& metadata) {
   return table;
 }
 
-bool TokenTable::add_key(Token id) {
-  std::string& bytes = keys_.open();
-  const size_t before = bytes.size();
+void TokenTable::add_token_key(Token id) {
   if (spelled_by_text(kind(id))) {
     if (form_ == KeyForm::marks)
-      bytes += text(id);
+      keys_.open() += text(id);
     else
-      append_byte_level(text(id), bytes);
+      append_byte_level(text(id), keys_.open());
   }
-  const bool has_key = bytes.size() > before;
   keys_.close();
-  return has_key;
 }
 
 void TokenTable::add_piece(Token id) {
@@ -71,7 +67,9 @@ void TokenTable::add_piece(Token id) {
     case TokenKind::normal:
       if (form_ == KeyForm::marks)
         append_marks_as_blanks(t, bytes);
-      else if (!append_byte_level(t, bytes))
+      else if (!keys_[static_cast<size_t>(id)].empty())
+        bytes += keys_[static_cast<size_t>(id)];
+      else
         bytes += t;
       break;
     case TokenKind::byte: {
@@ -101,14 +99,18 @@ void TokenTable::index(KeyForm form) {
   index_.reserve(size());
   byte_tokens_.fill(-1);
   for (Token id = 0; id < n; ++id) {
-    const bool has_key = add_key(id) && index_.insert(keys_, static_cast<uint32_t>(id));
-    if (!has_key) without_key_.push_back(id);
+    add_token_key(id);
     add_piece(id);
-    if (form == KeyForm::marks) {
-      const int byte = parse_byte_token(text(id));
-      if (byte >= 0 && byte_tokens_[static_cast<size_t>(byte)] < 0)
-        byte_tokens_[static_cast<size_t>(byte)] = id;
-    }
+    if (form != KeyForm::marks) continue;
+    const int byte = parse_byte_token(text(id));
+    if (byte >= 0 && byte_tokens_[static_cast<size_t>(byte)] < 0)
+      byte_tokens_[static_cast<size_t>(byte)] = id;
+  }
+  constexpr size_t kAhead = 16;  // slots asked for before their turn: cache misses overlap
+  for (size_t i = 0; i < size(); ++i) {
+    if (i + kAhead < size()) index_.prefetch(StringIndex::make_key(keys_[i + kAhead]));
+    if (keys_[i].empty() || !index_.insert(keys_, static_cast<uint32_t>(i)))
+      without_key_.push_back(static_cast<Token>(i));
   }
   for (size_t b = 0; b < byte_tokens_.size(); ++b) {
     const char c = static_cast<char>(b);
@@ -119,9 +121,7 @@ void TokenTable::index(KeyForm form) {
   texts_ = nullptr;
 }
 
-uint32_t TokenTable::find_or_add_key(std::string_view key) {
-  const uint32_t known = find_key(key);
-  if (known != StringIndex::kNone) return known;
+uint32_t TokenTable::add_key(std::string_view key) {
   const auto number = static_cast<uint32_t>(keys_.size());
   keys_.add(key);
   index_.insert(keys_, number);

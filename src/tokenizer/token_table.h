@@ -7,6 +7,7 @@
 //   "<|end|>"  -         (only special matching reaches it)          "<|end|>"
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -51,7 +52,16 @@ class TokenTable {
   KeyForm form() const { return form_; }
   // Number of a key: a token id, or for strings known only from merges a number from size() on; StringIndex::kNone if unknown.
   uint32_t find_key(std::string_view key) const { return index_.find(keys_, key); }
-  uint32_t find_or_add_key(std::string_view key);
+  uint32_t find_key(const StringIndex::Key& hashed, std::string_view key) const {
+    return index_.find(keys_, hashed, key);
+  }
+  void prefetch(const StringIndex::Key& hashed) const { index_.prefetch(hashed); }
+  uint32_t add_key(std::string_view key);  // of merges alone
+  // False for a token whose text another one before it has, or that has none.
+  bool is_indexed(uint32_t id) const {
+    return !std::binary_search(without_key_.begin(), without_key_.end(), static_cast<Token>(id));
+  }
+  uint32_t n_keys() const { return static_cast<uint32_t>(keys_.size()); }
   std::string_view key(uint32_t number) const { return keys_[number]; }
   std::string_view piece(Token id) const { return pieces_[static_cast<size_t>(id)]; }
   // The token that stands for one byte where nothing longer does, -1 if the vocabulary has none.
@@ -60,7 +70,7 @@ class TokenTable {
   Token find_text(std::string_view text) const;
 
  private:
-  bool add_key(Token id);
+  void add_token_key(Token id);
   void add_piece(Token id);
 
   const StringArray* texts_ = nullptr;

@@ -1,6 +1,5 @@
-// Methods of texts, lists, tuples and dicts. Pieces cut from a text keep the origin of their bytes.
+// Methods of texts: cutting, searching, putting together. Pieces cut from a text keep the origin of their bytes.
 #include <algorithm>
-#include <functional>
 #include <string>
 
 #include "tokenizer/chat_template_builtins.h"
@@ -18,96 +17,6 @@ Result<Value> give(Call& call, const Text& piece) { return text_value(call.run.a
 
 Status charge_text(Call& call, const Text& text) {
   return call.run.charge(call.at, text.size / 64);
-}
-
-// --- case
-
-struct CodePoints {  // walks a text
-  explicit CodePoints(const Text& t) : p(t.data), begin(t.data), end(t.data + t.size) {}
-  bool next() {
-    if (p == end) return false;
-    offset = static_cast<size_t>(p - begin);
-    cp = next_code_point(p, end);
-    return true;
-  }
-  const char* p;
-  const char* begin;
-  const char* end;
-  size_t offset = 0;
-  uint32_t cp = 0;
-};
-
-bool case_ignorable(uint32_t cp) { return cp == '\'' || cp == '.' || cp == 0x2019 || cp == 0xAD; }
-
-// Python's rule for the capital sigma: final where a cased letter stands before it and none after it.
-bool final_sigma(const Text& text, size_t offset) {
-  bool cased_before = false;
-  for (size_t i = offset; i > 0;) {
-    do --i;
-    while (i > 0 && (static_cast<uint8_t>(text.data[i]) & 0xC0) == 0x80);
-    const char* p = text.data + i;
-    const uint32_t cp = next_code_point(p, text.data + offset);
-    if (case_ignorable(cp)) continue;
-    cased_before = is_cased(cp);
-    break;
-  }
-  if (!cased_before) return false;
-  CodePoints after(text.slice(offset + 2, text.size - offset - 2));
-  while (after.next())
-    if (!case_ignorable(after.cp)) return !is_cased(after.cp);
-  return true;
-}
-
-void append_lower(TextBuilder& out, const Text& text, const CodePoints& c) {
-  const bool input = text.is_input(c.offset);
-  if (c.cp == 0x3A3 && final_sigma(text, c.offset))
-    out.append("\xCF\x82", input);
-  else
-    append_cased(out, c.cp, Case::lower, input);
-}
-
-Result<Value> text_lower(Call& call) { return cased(call, self_text(call), 0); }
-Result<Value> text_upper(Call& call) { return cased(call, self_text(call), 1); }
-
-Result<Value> text_title(Call& call) {  // str.title: a letter after a letter is lower
-  const Text& text = self_text(call);
-  LLMRT_TRY(charge_text(call, text));
-  TextBuilder out = call.run.builder();
-  bool after_cased = false;
-  for (CodePoints c(text); c.next();) {
-    if (after_cased)
-      append_lower(out, text, c);
-    else
-      append_cased(out, c.cp, Case::title, text.is_input(c.offset));
-    after_cased = is_cased(c.cp);
-  }
-  return call.run.finish(call.at, out);
-}
-
-Result<Value> text_capitalize(Call& call) {
-  const Text& text = self_text(call);
-  LLMRT_TRY(charge_text(call, text));
-  TextBuilder out = call.run.builder();
-  for (CodePoints c(text); c.next();) {
-    if (c.offset == 0)
-      append_cased(out, c.cp, Case::title, text.is_input(0));
-    else
-      append_lower(out, text, c);
-  }
-  return call.run.finish(call.at, out);
-}
-
-Result<Value> text_swapcase(Call& call) {
-  const Text& text = self_text(call);
-  LLMRT_TRY(charge_text(call, text));
-  TextBuilder out = call.run.builder();
-  for (CodePoints c(text); c.next();) {
-    if (is_upper(c.cp))
-      append_lower(out, text, c);
-    else
-      append_cased(out, c.cp, Case::upper, text.is_input(c.offset));
-  }
-  return call.run.finish(call.at, out);
 }
 
 // --- cutting
@@ -152,7 +61,7 @@ void split_blanks(Pieces& out, int64_t limit) {
   while (i < s.size()) {
     size_t end = i;
     if (limit == 0) {
-      out.push(i, i + strip_space_right(s.substr(i)).size());
+      out.push(i, s.size());
       return;
     }
     for (const char* p = s.data() + i; p < s.data() + s.size();
@@ -167,8 +76,7 @@ void rsplit_blanks(Pieces& out, int64_t limit) {
   std::string_view s = strip_space_right(out.text.view());
   while (!s.empty()) {
     if (limit-- == 0) {
-      const size_t begin = s.size() - strip_space_left(s).size();
-      if (begin < s.size()) out.push(begin, s.size());
+      out.push(0, s.size());
       return;
     }
     size_t begin = s.size();
@@ -411,149 +319,7 @@ Result<Value> text_zfill(Call& call) {
   return call.run.finish(call.at, out);
 }
 
-// --- asking
-
-template <class Predicate>
-Result<Value> every(Call& call, Predicate predicate, bool of_empty = false) {
-  const Text& text = self_text(call);
-  LLMRT_TRY(charge_text(call, text));
-  CodePoints c(text);
-  while (c.next())
-    if (!predicate(c.cp)) return Value::of_bool(false);
-  return Value::of_bool(text.size > 0 || of_empty);
-}
-Result<Value> text_isalnum(Call& call) {
-  return every(call, [](uint32_t cp) { return is_letter(cp) || is_numeric(cp); });
-}
-Result<Value> text_isalpha(Call& call) { return every(call, is_letter); }
-Result<Value> text_isascii(Call& call) {
-  return every(
-      call, [](uint32_t cp) { return cp < 0x80; }, true);
-}
-Result<Value> text_isdecimal(Call& call) { return every(call, is_decimal); }
-Result<Value> text_isdigit(Call& call) { return every(call, is_digit); }
-Result<Value> text_isnumeric(Call& call) { return every(call, is_numeric); }
-Result<Value> text_isspace(Call& call) { return every(call, is_space); }
-Result<Value> text_isprintable(Call& call) { return every(call, is_printable, true); }
-Result<Value> text_isidentifier(Call& call) {
-  bool first = true;
-  return every(call, [&first](uint32_t cp) {
-    const bool good = cp == '_' || is_letter(cp) || (!first && is_decimal(cp));
-    first = false;
-    return good;
-  });
-}
-Result<Value> text_istitle(Call& call) {
-  const Text& text = self_text(call);
-  LLMRT_TRY(charge_text(call, text));
-  bool any = false;
-  bool after_cased = false;
-  for (CodePoints c(text); c.next();) {
-    const bool capital = is_upper(c.cp) || is_title(c.cp);
-    if (capital == after_cased && (capital || is_lower(c.cp))) return Value::of_bool(false);
-    after_cased = is_cased(c.cp);
-    any = any || after_cased;
-  }
-  return Value::of_bool(any);
-}
-Result<Value> one_case(Call& call, bool upper) {
-  const Text& text = self_text(call);
-  LLMRT_TRY(charge_text(call, text));
-  bool any = false;
-  for (CodePoints c(text); c.next();) {
-    if (upper ? is_lower(c.cp) || is_title(c.cp) : is_upper(c.cp) || is_title(c.cp))
-      return Value::of_bool(false);
-    any = any || is_cased(c.cp);
-  }
-  return Value::of_bool(any);
-}
-Result<Value> text_isupper(Call& call) { return one_case(call, true); }
-Result<Value> text_islower(Call& call) { return one_case(call, false); }
-
-// --- lists and dicts
-
-Result<Value> list_count(Call& call) {
-  int64_t n = 0;
-  for (const Value& item : *call.args[0].list) {
-    LLMRT_ASSIGN(const bool same, call.run.equal(call.at, item, call.args[1]));
-    n += same ? 1 : 0;
-  }
-  return Value::of_int(n);
-}
-
-Result<Value> list_index(Call& call) {
-  const List& list = *call.args[0].list;
-  for (uint32_t i = 0; i < list.size; ++i) {
-    LLMRT_ASSIGN(const bool same, call.run.equal(call.at, list.items[i], call.args[1]));
-    if (same) return Value::of_int(i);
-  }
-  return call.fail("the value is not in the list");
-}
-
-Result<Value> list_append(Call& call) {
-  call.args[0].list->push(call.run.arena(), call.args[1]);
-  return Value::of_none();
-}
-
-Result<Value> list_pop(Call& call) {
-  List& list = *call.args[0].list;
-  LLMRT_ASSIGN(int64_t i, call.integer(1, -1));
-  if (i < 0) i += list.size;
-  if (i < 0 || i >= list.size) return call.fail("index out of range");
-  const Value item = list.items[i];
-  LLMRT_TRY(call.run.charge(call.at, (list.size - static_cast<uint64_t>(i)) / 16));
-  std::move(list.items + i + 1, list.items + list.size, list.items + i);
-  --list.size;
-  return item;
-}
-
-Result<Value> list_copy(Call& call) {
-  LLMRT_ASSIGN(List * copy, call.run.collect(call.at, call.args[0]));
-  return Value::of_list(copy);
-}
-
-Result<Value> dict_get(Call& call) {
-  if (!is_hashable(call.args[1])) return call.fail("a list or dict cannot be a key");
-  if (const Value* value = call.args[0].dict->find(call.args[1])) return *value;
-  return call.given(2) ? call.args[2] : Value::of_none();
-}
-
-Result<Value> view(Call& call, DictView::What what) {
-  DictView* v = call.run.arena().make<DictView>();
-  v->what = what;
-  v->dict = call.args[0].dict;
-  Value value;
-  value.kind = Kind::dict_view;
-  value.view = v;
-  return value;
-}
-Result<Value> dict_keys(Call& call) { return view(call, DictView::What::keys); }
-Result<Value> dict_values(Call& call) { return view(call, DictView::What::values); }
-Result<Value> dict_items(Call& call) { return view(call, DictView::What::items); }
-
-Result<Value> dict_pop(Call& call) {
-  if (!is_hashable(call.args[1])) return call.fail("a list or dict cannot be a key");
-  Dict& dict = *call.args[0].dict;
-  LLMRT_TRY(call.run.charge(call.at, dict.size / 4));
-  Value value;
-  if (dict.remove(call.run.arena(), call.args[1], &value)) return value;
-  if (call.given(2)) return call.args[2];
-  return call.fail("the key is not in the dict");
-}
-
-Result<Value> dict_copy(Call& call) {
-  const Dict& dict = *call.args[0].dict;
-  LLMRT_TRY(call.run.room_for(call.at, uint64_t{dict.size} * 4 * sizeof(Dict::Entry)));
-  LLMRT_TRY(call.run.charge(call.at, dict.size));
-  Dict* copy = call.run.arena().make<Dict>();
-  for (uint32_t i = 0; i < dict.size; ++i)
-    copy->set(call.run.arena(), dict.entries[i].key, dict.entries[i].value);
-  return Value::of_dict(copy);
-}
-
 constexpr Builtin kTextMethods[] = {
-    {"capitalize", text_capitalize, 1, {"self"}},
-    {"casefold", text_lower, 1, {"self"}},
     {"center", text_center, 2, {"self", "width", "fillchar"}},
     {"count", text_count, 2, {"self", "sub", "start", "end"}},
     {"encode", nullptr, 0, {}},
@@ -563,21 +329,8 @@ constexpr Builtin kTextMethods[] = {
     {"format", format_braces, 1, {"self"}, true},
     {"format_map", nullptr, 0, {}},
     {"index", text_index, 2, {"self", "sub", "start", "end"}},
-    {"isalnum", text_isalnum, 1, {"self"}},
-    {"isalpha", text_isalpha, 1, {"self"}},
-    {"isascii", text_isascii, 1, {"self"}},
-    {"isdecimal", text_isdecimal, 1, {"self"}},
-    {"isdigit", text_isdigit, 1, {"self"}},
-    {"isidentifier", text_isidentifier, 1, {"self"}},
-    {"islower", text_islower, 1, {"self"}},
-    {"isnumeric", text_isnumeric, 1, {"self"}},
-    {"isprintable", text_isprintable, 1, {"self"}},
-    {"isspace", text_isspace, 1, {"self"}},
-    {"istitle", text_istitle, 1, {"self"}},
-    {"isupper", text_isupper, 1, {"self"}},
     {"join", text_join, 2, {"self", "iterable"}},
     {"ljust", text_ljust, 2, {"self", "width", "fillchar"}},
-    {"lower", text_lower, 1, {"self"}},
     {"lstrip", text_lstrip, 1, {"self", "chars"}},
     {"maketrans", nullptr, 0, {}},
     {"partition", text_partition, 2, {"self", "sep"}},
@@ -594,59 +347,11 @@ constexpr Builtin kTextMethods[] = {
     {"splitlines", text_splitlines, 1, {"self", "keepends"}},
     {"startswith", text_startswith, 2, {"self", "prefix", "start", "end"}},
     {"strip", text_strip, 1, {"self", "chars"}},
-    {"swapcase", text_swapcase, 1, {"self"}},
-    {"title", text_title, 1, {"self"}},
     {"translate", nullptr, 0, {}},
-    {"upper", text_upper, 1, {"self"}},
     {"zfill", text_zfill, 2, {"self", "width"}},
 };
 
-// append and pop change what they are called on, which jinja2's sandbox forbids; templates written for other engines use them.
-constexpr Builtin kListMethods[] = {
-    {"append", list_append, 2, {"self", "object"}},
-    {"clear", nullptr, 0, {}},
-    {"copy", list_copy, 1, {"self"}},
-    {"count", list_count, 2, {"self", "value"}},
-    {"extend", nullptr, 0, {}},
-    {"index", list_index, 2, {"self", "value"}},
-    {"insert", nullptr, 0, {}},
-    {"pop", list_pop, 1, {"self", "index"}},
-    {"remove", nullptr, 0, {}},
-    {"reverse", nullptr, 0, {}},
-    {"sort", nullptr, 0, {}},
-};
-constexpr Builtin kTupleMethods[] = {
-    {"count", list_count, 2, {"self", "value"}},
-    {"index", list_index, 2, {"self", "value"}},
-};
-constexpr Builtin kDictMethods[] = {
-    {"clear", nullptr, 0, {}},
-    {"copy", dict_copy, 1, {"self"}},
-    {"fromkeys", nullptr, 0, {}},
-    {"get", dict_get, 2, {"self", "key", "default"}},
-    {"items", dict_items, 1, {"self"}},
-    {"keys", dict_keys, 1, {"self"}},
-    {"pop", dict_pop, 2, {"self", "key", "default"}},
-    {"popitem", nullptr, 0, {}},
-    {"setdefault", nullptr, 0, {}},
-    {"update", nullptr, 0, {}},
-    {"values", dict_values, 1, {"self"}},
-};
-
 }  // namespace
-
-Result<Value> cased(Call& call, const Text& text, int to) {
-  LLMRT_TRY(charge_text(call, text));
-  TextBuilder out = call.run.builder();
-  CodePoints c(text);
-  while (c.next() && !out.over_limit()) {
-    if (to == 0)
-      append_lower(out, text, c);
-    else
-      append_cased(out, c.cp, Case::upper, text.is_input(c.offset));
-  }
-  return call.run.finish(call.at, out);
-}
 
 Result<Value> strip(Call& call, const Text& text, const Value& characters, bool left, bool right) {
   LLMRT_TRY(charge_text(call, text));
@@ -703,8 +408,5 @@ Result<Value> replace(Call& call, const Text& text, const Text& old_text, const 
 }
 
 std::span<const Builtin> text_method_table() { return kTextMethods; }
-std::span<const Builtin> list_method_table() { return kListMethods; }
-std::span<const Builtin> tuple_method_table() { return kTupleMethods; }
-std::span<const Builtin> dict_method_table() { return kDictMethods; }
 
 }  // namespace llmrt::jinja
