@@ -10,7 +10,8 @@ namespace llmrt::cpu {
 uint64_t CompiledPass::compute_bytes(const Program& program, const CompileOptions& options,
                                      uint32_t n_workers) {
   const PassPlan plan = make_pass_plan(program, options);
-  return plan.arena_bytes + plan.parts_bytes + plan.logits_bytes + plan.worker_bytes * n_workers;
+  return plan.arena_bytes + plan.parts_bytes + plan.logits_bytes +
+         WorkerScratch::bytes_for(n_workers, plan.worker_bytes);
 }
 
 Result<std::unique_ptr<CompiledPass>> CompiledPass::create(
@@ -44,14 +45,9 @@ Status CompiledPass::take_memory() {
 // The pool may have been resized since.
 Status CompiledPass::grow_workers() {
   const uint32_t n = pool_.n_workers();
-  if (n <= n_workers_) return Status();
-  Buffer more = Buffer::make(plan_.worker_bytes * n);
-  if (!more)
-    return error(Code::out_of_memory, "no memory for the scratch of %u workers: %llu bytes", n,
-                 static_cast<unsigned long long>(plan_.worker_bytes * n));
-  workers_ = std::move(more);
-  n_workers_ = n;
-  return Status();
+  if (scratch_.reserve(n, plan_.worker_bytes)) return Status();
+  return error(Code::out_of_memory, "no memory for the scratch of %u workers: %zu bytes", n,
+               WorkerScratch::bytes_for(n, plan_.worker_bytes));
 }
 
 Status CompiledPass::bind(std::span<const PackedWeight* const> weights) {
@@ -229,7 +225,10 @@ Result<Progress> CompiledPass::advance(Execution& execution, Deadline deadline) 
     if (execution.chunk < bound.n_chunks) {
       execution.chunk = pool_.run(
           execution.chunk, bound.n_chunks,
-          [&](uint32_t chunk, uint32_t worker) { run_chunk(i, stage, chunk, worker); }, deadline);
+          [&](uint32_t chunk, uint32_t worker) {
+            scratch_.with(worker, [&](uint8_t* s) { run_chunk(i, stage, chunk, s); });
+          },
+          deadline);
       if (execution.chunk < bound.n_chunks) return Progress::suspended;
     }
     ++execution.phase;
@@ -242,8 +241,7 @@ Result<Progress> CompiledPass::advance(Execution& execution, Deadline deadline) 
   return Progress::done;
 }
 
-void CompiledPass::run_chunk(uint32_t i, uint32_t stage, uint32_t chunk, uint32_t worker) {
-  uint8_t* scratch = workers_.data() + worker * plan_.worker_bytes;
+void CompiledPass::run_chunk(uint32_t i, uint32_t stage, uint32_t chunk, uint8_t* scratch) {
   const Phase& phase = plan_.phases[i];
   switch (phase.kind) {
     case PhaseKind::rows:

@@ -13,6 +13,7 @@
 #include "backends/cpu/kv_slabs.h"
 #include "backends/cpu/packed_weight.h"
 #include "backends/cpu/pass_plan.h"
+#include "backends/cpu/worker_scratch.h"
 #include "graph/backend.h"
 
 namespace llmrt::cpu {
@@ -75,7 +76,7 @@ class CompiledPass {
     return rows == RowSpace::tokens ? batch_->n_rows() : batch_->n_out();
   }
 
-  void run_chunk(uint32_t phase, uint32_t stage, uint32_t chunk, uint32_t worker);
+  void run_chunk(uint32_t phase, uint32_t stage, uint32_t chunk, uint8_t* scratch);
   void run_rows(const Phase& phase, const BoundPhase& bound, uint32_t chunk, uint8_t* scratch);
   void run_step(const RowStep& step, uint32_t row, uint8_t* scratch);
   void run_op(const Op& op, uint32_t row, uint8_t* scratch);
@@ -114,8 +115,7 @@ class CompiledPass {
   uint8_t* arena_base_ = nullptr;
   uint8_t* logits_base_ = nullptr;
   float* parts_base_ = nullptr;
-  Buffer workers_;
-  uint32_t n_workers_ = 0;  // workers_ has room for
+  WorkerScratch scratch_;
   const Batch* batch_ = nullptr;
   std::vector<uint32_t> seq_of_row_;  // [max_rows]
   uint32_t n_stages_ = 0, n_out_ = 0;

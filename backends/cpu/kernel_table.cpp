@@ -55,10 +55,12 @@ const KernelTable* find_kernel_table(const char* name) {
   return nullptr;
 }
 
+const char* wanted_kernel_table() { return std::getenv("LLMRT_CPU_ISA"); }
+
 const KernelTable& default_kernel_table() {
-  if (const char* name = std::getenv("LLMRT_CPU_ISA"))
-    if (const KernelTable* t = find_kernel_table(name)) return *t;
-  return *available_kernel_tables().front();
+  const char* name = wanted_kernel_table();
+  const KernelTable* wanted = name ? find_kernel_table(name) : nullptr;
+  return wanted ? *wanted : *available_kernel_tables().front();
 }
 
 }  // namespace llmrt::cpu

@@ -98,6 +98,7 @@ struct KernelTable {
 std::span<const KernelTable* const> available_kernel_tables();
 // The best one, or the one LLMRT_CPU_ISA names if it is available.
 const KernelTable& default_kernel_table();
+const char* wanted_kernel_table();                       // LLMRT_CPU_ISA; nullptr: not set
 const KernelTable* find_kernel_table(const char* name);  // nullptr: not available
 
 // Superblocks [edge(i), edge(i+1)) are stripe i.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "backends/cpu/worker_scratch.h"
 #include "quant/panel.h"
 
 namespace llmrt::cpu {
@@ -12,6 +13,8 @@ namespace {
 
 constexpr uint64_t kReadBytes = 1u << 20;  // bytes of one read, at least one panel
 constexpr uint32_t kChunksPerRun = 64;     // the pool serves others between runs
+
+uint64_t whole_lines(uint64_t n) { return (n + 63) / 64 * 64; }
 
 bool keeps_floats(const WeightDesc& d) {
   return d.n == 1 && format_of(d.type).numerics == NumericsClass::f32;
@@ -61,13 +64,14 @@ Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader
   const uint64_t read_bytes = uint64_t{per_chunk} * kPanelRows * row;
 
   PackedWeight w{d.type, d.n, d.k, false, Buffer::make(packed_bytes(d)), panel_bytes(d.type, d.k)};
-  Buffer raw = Buffer::make(read_bytes * pool.n_workers());
-  if (!w.data || !raw) return no_memory(d, packed_bytes(d));
+  WorkerScratch raw;
+  if (!w.data || !raw.reserve(pool.n_workers(), whole_lines(read_bytes)))
+    return no_memory(d, packed_bytes(d));
 
   std::atomic<bool> stop{false};
   std::mutex mutex;
   Status failure;  // the first one
-  const auto pack_chunk = [&](uint32_t chunk, uint32_t worker) {
+  const auto pack_chunk = [&](uint32_t chunk, uint8_t* rows) {
     if (stop.load(std::memory_order_relaxed)) return;
     if (progress && progress->cancel.load(std::memory_order_relaxed)) {
       stop.store(true);
@@ -75,7 +79,6 @@ Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader
     }
     const uint32_t first = chunk * per_chunk;
     const uint32_t n_rows = std::min(d.n - first * kPanelRows, per_chunk * kPanelRows);
-    uint8_t* rows = raw.data() + worker * read_bytes;
     const uint64_t at = uint64_t{first} * kPanelRows * row;
     try {  // making the message of a failure may fail
       Status read = reader.read(at, rows, n_rows * row);
@@ -95,7 +98,10 @@ Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader
     reader.drop_behind(at, n_rows * row);
   };
   for (uint32_t begin = 0; begin < n_chunks && !stop.load(); begin += kChunksPerRun)
-    pool.run(begin, std::min(n_chunks, begin + kChunksPerRun), pack_chunk);
+    pool.run(begin, std::min(n_chunks, begin + kChunksPerRun),
+             [&](uint32_t chunk, uint32_t worker) {
+               raw.with(worker, [&](uint8_t* rows) { pack_chunk(chunk, rows); });
+             });
   if (!failure.ok()) return failure;
   if (progress && progress->cancel.load()) return error(Code::cancelled, "loading was cancelled");
   return w;

@@ -27,7 +27,7 @@ inline size_t worker_bytes(const WorkerNeeds& n) {
   const size_t linear = kSumsBytes + whole_lines(linear_scratch_bytes(n.linear_k));
   const size_t attend = whole_lines(attend_scratch_bytes(n.attend_d_k)) +
                         kMaxAttendRows * n.part_floats * sizeof(float);
-  return std::max({linear, attend, whole_lines(row_scratch_bytes(n.embed_k))}) + 64;
+  return whole_lines(std::max({linear, attend, row_scratch_bytes(n.embed_k)}));
 }
 
 }  // namespace llmrt::cpu

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 #include "backends/cpu/cpu_backend.h"
 #include "base/clock.h"
@@ -87,11 +88,20 @@ int main(int argc, char** argv) {
     take(backend.advance(execution, Deadline::never()));
     return static_cast<double>(now_ns() - begin) * 1e-9;
   };
+  // Seconds of all threads: what a busy machine distorts least.
+  const auto cpu_seconds = [] {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  double cpu_begin = cpu_seconds();
   std::vector<double> best;
   const auto report = [&](const char* name, double tokens) {
     std::sort(best.begin(), best.end());
-    std::printf("%-14s median %7.2f tok/s   best %7.2f\n", name, tokens / best[best.size() / 2],
-                tokens / best[0]);
+    std::printf("%-14s median %7.2f tok/s   best %7.2f   cpu-ms per token %7.2f\n", name,
+                tokens / best[best.size() / 2], tokens / best[0],
+                (cpu_seconds() - cpu_begin) * 1e3 / (tokens * static_cast<double>(best.size())));
+    cpu_begin = cpu_seconds();
     best.clear();
   };
   for (int r = 0; r < 5; ++r) {

@@ -14,6 +14,7 @@ constexpr uint32_t kBlockTokens = 16, kPerSeq = 24, kSeqs = 3;
 
 // Three sequences on one backend, each with its own blocks.
 struct Bench {
+  std::shared_ptr<Host> host;
   std::unique_ptr<cpu::CpuBackend> backend;
   test::TestModel model;
   KvId kv = 0;
@@ -23,8 +24,8 @@ struct Bench {
   BatchStorage storage;
 
   Bench(const std::string& path, const char* kv_type, uint32_t n_workers, uint32_t max_rows = 96)
-      : backend(std::make_unique<cpu::CpuBackend>(test::make_host(n_workers),
-                                                  cpu::default_kernel_table())),
+      : host(test::make_host(n_workers)),
+        backend(std::make_unique<cpu::CpuBackend>(host, cpu::default_kernel_table())),
         model(test::load_on(*backend, path)),
         n_groups(static_cast<uint32_t>(model.def.program.kv_groups.size())) {
     KvConfig config;
@@ -154,6 +155,22 @@ TEST_CASE("a pass drops cleanly and the next one is whole") {
     bench.backend->abandon(execution);
   }
   CHECK(same(bench.pass({&run, 1}), want));
+}
+
+TEST_CASE("a pool that grows or shrinks while a pass is suspended changes nothing") {
+  Bench bench(models()[0].path, "bf16", 1);
+  const auto prompt = tokens(80, 4);
+  const RowRun run = bench.run(0, prompt, 0);
+  const auto want = bench.pass({&run, 1});
+  make_batch({&run, 1}, bench.n_groups, kBlockTokens, bench.storage);
+  const Batch batch = bench.storage.view();
+  Execution execution{bench.exe, &batch};
+  uint32_t n_stops = 0;
+  while (test::take(bench.backend->advance(execution, Deadline::after_us(50))) ==
+         Progress::suspended)
+    REQUIRE(bench.host->pool().resize(++n_stops % 2 ? 4 : 1).ok());
+  CHECK(n_stops > 3);
+  CHECK(same(bench.backend->logits(bench.exe), want));
 }
 
 TEST_CASE("memory is what the plan said") {
