@@ -169,7 +169,10 @@ class Planner {
 
   void add_attention(uint32_t i) {
     const Op& op = p_.ops[i];
-    const uint32_t level = std::max(made_[op.in[0]].level, appended_[op.params.kv_layer]) + 1;
+    // All layers share the parts: one attention begins after the join of the one before it.
+    const uint32_t level = std::max(
+        {made_[op.in[0]].level + 1, appended_[op.params.kv_layer] + 1, next_attend_level_});
+    next_attend_level_ = level + 2;
     nodes_.push_back({PhaseKind::attend, RowSpace::tokens, level, {}, {}, i, false});
     add_step(RowSpace::tokens, level + 1, {StepKind::join_attention, i, kNone, kNone});
     made_[op.out] = {level + 1, true};
@@ -304,10 +307,11 @@ class Planner {
   const CompileOptions& o_;
   PassPlan plan_;
   std::vector<Node> nodes_;
-  std::vector<uint32_t> readers_;        // [values] ops that read it
-  std::vector<Made> made_;               // [values]
-  std::vector<uint32_t> linear_of_;      // [values] node that makes it as a linear
-  std::vector<uint32_t> appended_;       // [kv_layers] level of its kv_append
+  std::vector<uint32_t> readers_;    // [values] ops that read it
+  std::vector<Made> made_;           // [values]
+  std::vector<uint32_t> linear_of_;  // [values] node that makes it as a linear
+  std::vector<uint32_t> appended_;   // [kv_layers] level of its kv_append
+  uint32_t next_attend_level_ = 0;
   std::vector<bool> angle_made_;         // [rope_tables]
   std::vector<uint32_t> rounded_level_;  // [plan_.rounded]
 };
