@@ -280,8 +280,10 @@ const Builtin* find_filter(std::string_view name) {
 const Builtin* find_test(std::string_view name) { return find_in(kTests, name); }
 const Builtin* find_method(const Value& object, std::string_view name) {
   switch (object.kind) {
-    case Kind::text:
-      return find_in(text_method_table(), name);
+    case Kind::text: {
+      const Builtin* found = find_in(text_method_table(), name);
+      return found ? found : find_in(case_method_table(), name);
+    }
     case Kind::list:
       return find_in(list_method_table(), name);
     case Kind::tuple:

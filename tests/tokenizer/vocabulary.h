@@ -1,13 +1,13 @@
 // Vocabularies for tests: from a file, or a few tokens made in memory.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <doctest/doctest.h>
 
 #include "formats/metadata.h"
 #include "formats/weight_source.h"
@@ -44,7 +44,9 @@ struct Vocabulary {
     metadata.add(key, MetaValue{std::move(value), ""}, true);
     return *this;
   }
-  Vocabulary& set(const std::string& key, const char* value) { return set(key, std::string(value)); }
+  Vocabulary& set(const std::string& key, const char* value) {
+    return set(key, std::string(value));
+  }
   // Tokens, types, scores, merges written into the metadata.
   const Metadata& finish() {
     set("tokenizer.ggml.tokens", strings(tokens));
@@ -84,7 +86,8 @@ inline std::unique_ptr<Tokenizer> make(Vocabulary& v) {
   return std::move(made).value();
 }
 
-inline Ids encode(const Tokenizer& t, std::string_view text, bool add_special = false, bool parse_special = false) {
+inline Ids encode(const Tokenizer& t, std::string_view text, bool add_special = false,
+                  bool parse_special = false) {
   auto ids = t.encode(text, add_special, parse_special);
   INFO(std::string(ids.status().message()));
   REQUIRE(ids.ok());
