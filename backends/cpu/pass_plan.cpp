@@ -153,7 +153,7 @@ class Planner {
   }
 
   bool fuse_residual(const Op& op) {
-    for (int side = 0; side < 2; ++side) {
+    for (uint32_t side = 0; side < 2; ++side) {
       const ValueId other = op.in[1 - side];
       Node* node = private_linear(op.in[side]);
       if (!node || op.in[0] == op.in[1] || node->job.n_parts != 1) continue;

@@ -12,7 +12,7 @@ namespace llmrt {
 namespace {
 
 // Weights, KV slabs and arenas come straight from the kernel: returned whole when freed, never kept by a heap.
-constexpr size_t kMapped = size_t{1} << 20;
+constexpr size_t kMapped = size_t{128} << 10;
 
 size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 

@@ -8,8 +8,6 @@
 namespace llmrt {
 namespace {
 
-constexpr uint32_t kRowsPerChunk = 64;
-
 uint64_t panel_floats(const WeightDesc& desc) {
   const uint64_t rows = desc.n == 1 ? 1 : (uint64_t{desc.n} + kPanel - 1) / kPanel * kPanel;
   return rows * desc.k;

@@ -13,8 +13,10 @@ inline constexpr uint32_t kKeyChunk =
     256;  // keys summed from fresh (m, l, o), then merged (rules.md 1)
 
 struct ReferenceKernels {
-  // out[i] = sum_k panel[k * width + i] * x[k] for i < width (1 or kPanel): class f32 of rules.md 1.
-  void (*linear)(const float* panel, uint32_t width, uint32_t k, const float* x, float* out);
+  // out[r * width + i] = sum_k panel[k * width + i] * x[r * stride + k] for i < width (1 or kPanel), r < n_rows: class f32 of
+  // rules.md 1.
+  void (*linear)(const float* panel, uint32_t width, uint32_t k, const float* x, size_t stride,
+                 uint32_t n_rows, float* out);
   // Sum of squares in 16 lanes, lanes added as a tree.
   float (*sum_squares)(const float* x, uint32_t n);
   // scores[p] = q . keys[:, p] for the 64 keys of a tile; keys are transposed: [d][64]. d is padded to 32 with zeros for b16.

@@ -4,31 +4,65 @@
 
 namespace {
 
+// One stripe [begin, end) of k, added to the sums of one row, or of four, which hide each other's latency and never meet.
+// The rows are spelled out: a loop over them keeps compilers from holding the sums in registers.
+template <uint32_t kWidth>
+void add_stripe_1(const float* panel, uint32_t begin, uint32_t end, const float* x, float* sum) {
+  float stripe[kWidth] = {};
+  for (uint32_t j = begin; j < end; ++j)
+    for (uint32_t i = 0; i < kWidth; ++i)
+      stripe[i] = __builtin_fmaf(panel[size_t{j} * kWidth + i], x[j], stripe[i]);
+  for (uint32_t i = 0; i < kWidth; ++i) sum[i] += stripe[i];
+}
+
+template <uint32_t kWidth>
+void add_stripe_4(const float* panel, uint32_t begin, uint32_t end, const float* x, size_t stride,
+                  float* sum) {
+  const float *x0 = x, *x1 = x0 + stride, *x2 = x1 + stride, *x3 = x2 + stride;
+  float s0[kWidth] = {}, s1[kWidth] = {}, s2[kWidth] = {}, s3[kWidth] = {};
+  for (uint32_t j = begin; j < end; ++j) {
+    for (uint32_t i = 0; i < kWidth; ++i) {
+      const float w = panel[size_t{j} * kWidth + i];
+      s0[i] = __builtin_fmaf(w, x0[j], s0[i]);
+      s1[i] = __builtin_fmaf(w, x1[j], s1[i]);
+      s2[i] = __builtin_fmaf(w, x2[j], s2[i]);
+      s3[i] = __builtin_fmaf(w, x3[j], s3[i]);
+    }
+  }
+  for (uint32_t i = 0; i < kWidth; ++i) {
+    sum[i] += s0[i];
+    sum[kWidth + i] += s1[i];
+    sum[2 * kWidth + i] += s2[i];
+    sum[3 * kWidth + i] += s3[i];
+  }
+}
+
 // K is cut at superblock edges floor(n i / 8), n = ceil(K / 256); each stripe is summed ascending from 0, then stripes ascending.
 template <uint32_t kWidth>
-void linear_panel(const float* panel, uint32_t k, const float* x, float* out) {
+void linear_panel(const float* panel, uint32_t k, const float* x, size_t stride, uint32_t n_rows,
+                  float* out) {
   constexpr uint32_t kStripes = 8, kSuperblock = 256;
   const uint32_t n = (k + kSuperblock - 1) / kSuperblock;
-  float sum[kWidth] = {};
+  for (uint32_t i = 0; i < n_rows * kWidth; ++i) out[i] = 0.0f;
   uint32_t begin = 0;
   for (uint32_t s = 1; s <= kStripes; ++s) {
     const uint32_t edge = n * s / kStripes * kSuperblock;
     const uint32_t end = edge < k ? edge : k;
-    float stripe[kWidth] = {};
-    for (uint32_t j = begin; j < end; ++j)
-      for (uint32_t i = 0; i < kWidth; ++i)
-        stripe[i] = __builtin_fmaf(panel[size_t{j} * kWidth + i], x[j], stripe[i]);
-    for (uint32_t i = 0; i < kWidth; ++i) sum[i] += stripe[i];
+    uint32_t r = 0;
+    for (; r + 4 <= n_rows; r += 4)
+      add_stripe_4<kWidth>(panel, begin, end, x + r * stride, stride, out + r * kWidth);
+    for (; r < n_rows; ++r)
+      add_stripe_1<kWidth>(panel, begin, end, x + r * stride, out + r * kWidth);
     begin = end;
   }
-  for (uint32_t i = 0; i < kWidth; ++i) out[i] = sum[i];
 }
 
-void linear(const float* panel, uint32_t width, uint32_t k, const float* x, float* out) {
+void linear(const float* panel, uint32_t width, uint32_t k, const float* x, size_t stride,
+            uint32_t n_rows, float* out) {
   if (width == 1)
-    linear_panel<1>(panel, k, x, out);
+    linear_panel<1>(panel, k, x, stride, n_rows, out);
   else
-    linear_panel<kPanel>(panel, k, x, out);
+    linear_panel<kPanel>(panel, k, x, stride, n_rows, out);
 }
 
 float sum_squares(const float* x, uint32_t n) {

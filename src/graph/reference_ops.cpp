@@ -85,12 +85,13 @@ void ReferenceBackend::Pass::linear(const Op& op, uint32_t begin, uint32_t end) 
     for (uint32_t panel = task * kPanelsPerTask; panel < last; ++panel) {
       const uint32_t first_row = panel * panel_width;
       const uint32_t n_here = std::min(panel_width, n - first_row);
+      float sums[kRowsPerChunk * kPanel];
+      kernels.linear(w.panel(panel), panel_width, k, row(op.in[0], begin), k, end - begin, sums);
       for (uint32_t r = begin; r < end; ++r) {
-        float sums[kPanel];
-        kernels.linear(w.panel(panel), panel_width, k, row(op.in[0], r), sums);
+        const float* from = sums + (r - begin) * panel_width;
         float* out = row(op.out, r) + first_row;
         for (uint32_t i = 0; i < n_here; ++i)
-          out[i] = bias ? sums[i] + bias[first_row + i] : sums[i];
+          out[i] = bias ? from[i] + bias[first_row + i] : from[i];
       }
     }
   });

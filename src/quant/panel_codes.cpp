@@ -109,7 +109,7 @@ void q3_k(const uint8_t* sb, PanelCodes& out) {
       const int high = (b.hmask[k % 32] >> (k / 128 * 4 + plane)) & 1;
       set_code(out, k, r, (low | high << 2) - 4);
     }
-    for (int j = 0; j < 16; ++j)
+    for (uint32_t j = 0; j < 16; ++j)
       out.sub_scale[j][r] = static_cast<int16_t>(q3_k_scale(b.scales, j));
     out.d[0][r] = f16_to_f32(b.d);
   }
@@ -120,7 +120,8 @@ void iq4_xs(const uint8_t* sb, PanelCodes& out) {
     const auto b = load_block<BlockIq4Xs>(sb, r);
     for (uint32_t k = 0; k < 256; ++k)
       set_code(out, k, r, kIq4Values[(b.qs[k / 32 * 16 + k % 16] >> (k % 32 / 16 * 4)) & 15]);
-    for (int j = 0; j < 16; ++j) out.sub_scale[j][r] = static_cast<int16_t>(iq4_xs_scale(b, j / 2));
+    for (uint32_t j = 0; j < 16; ++j)
+      out.sub_scale[j][r] = static_cast<int16_t>(iq4_xs_scale(b, j / 2));
     out.d[0][r] = f16_to_f32(b.d);
   }
 }

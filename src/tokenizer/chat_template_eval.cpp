@@ -22,11 +22,13 @@ Result<Value> Evaluator::eval(const Expr& e) {
       return eval_dict(e);
     case Expr::Type::attribute: {
       LLMRT_ASSIGN(const Value object, eval(*e.operands[0]));
+      if (object.is(Kind::undefined)) return fail_undefined(e.operands[0]->at, object);
       return attribute(e.at, object, *e.value.text, e.may_be_method);
     }
     case Expr::Type::item: {
       LLMRT_ASSIGN(const Value object, eval(*e.operands[0]));
       LLMRT_ASSIGN(const Value key, eval(*e.operands[1]));
+      if (object.is(Kind::undefined)) return fail_undefined(e.operands[0]->at, object);
       return item(e.at, object, key);
     }
     case Expr::Type::slice:

@@ -214,7 +214,8 @@ class Lexer {
     const char* p = text_.data() + pos_;
     const char* begin = p;
     next_code_point(p, text_.data() + text_.size());
-    return fail(pos_, phrase("unexpected character '", begin, p, "'"));
+    return fail(pos_, phrase("unexpected character '",
+                             std::string_view(begin, static_cast<size_t>(p - begin)), "'"));
   }
 
   size_t digits_from(size_t i) const {  // digits, single underscores between them

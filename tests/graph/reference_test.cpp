@@ -147,11 +147,15 @@ TEST_CASE("the baseline and the wide build of the inner loops give the same bits
   const auto w = random_floats(rng, 1100 * 16), x = random_floats(rng, 1100),
              q = random_floats(rng, 96);
   for (uint32_t k : {1u, 8u, 255u, 256u, 700u, 1100u}) {
-    float out_a[16], out_b[16];
     for (uint32_t width : {1u, 16u}) {
-      a.linear(w.data(), width, k, x.data(), out_a);
-      b.linear(w.data(), width, k, x.data(), out_b);
-      CHECK(std::equal(out_a, out_a + width, out_b));
+      for (uint32_t n_rows : {1u, 4u, 7u}) {
+        std::vector<float> out_a(n_rows * width), out_b(n_rows * width), alone(width);
+        a.linear(w.data(), width, k, x.data(), 50, n_rows, out_a.data());
+        b.linear(w.data(), width, k, x.data(), 50, n_rows, out_b.data());
+        CHECK(out_a == out_b);
+        b.linear(w.data(), width, k, x.data() + (n_rows - 1) * 50, 50, 1, alone.data());
+        CHECK(std::equal(alone.begin(), alone.end(), out_a.end() - width));
+      }
     }
     CHECK(a.sum_squares(x.data(), k) == b.sum_squares(x.data(), k));
   }

@@ -86,7 +86,7 @@ double log_sum_exp(const float* row, size_t n) {
 
 // Feeds the reference tokens; the argmax must be theirs wherever the gap exceeds 0.3, theirs must be in the top 2 elsewhere.
 int check_greedy(Engine& engine, const json& one, const std::vector<Token>& prompt, const char* who,
-                 const char* title) {
+                 const char* title, bool top2) {
   const auto greedy = one["greedy"].get<std::vector<Token>>();
   const auto gap = one["gap"].get<std::vector<double>>();
   std::vector<Token> fed = prompt;

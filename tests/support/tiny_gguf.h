@@ -55,7 +55,8 @@ void put_at(Bytes& bytes, size_t offset, T value) {
 
 // Offset of the first occurrence of text; 0 (the magic, so that a check fails) if it is not there.
 inline size_t offset_of(const Bytes& bytes, std::string_view text) {
-  const size_t at = std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).find(text);
+  const size_t at =
+      std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()).find(text);
   return at == std::string_view::npos ? 0 : at;
 }
 

@@ -174,7 +174,8 @@ Result<Progress> ToyBackend::advance(Execution& execution, Deadline deadline) {
       ++execution.phase;
       ++rows;
     }
-    if (unit % chunk_units == 0 && execution.phase < batch.n_rows() && deadline.passed()) return Progress::suspended;
+    if (unit % chunk_units == 0 && execution.phase < batch.n_rows() && deadline.passed())
+      return Progress::suspended;
   }
   exe.logits.resize(size_t{batch.n_out()} * options_.n_vocab);
   for (uint32_t i = 0; i < batch.n_out(); ++i) {

@@ -28,12 +28,14 @@ Pieces pieces(const Pretokenizer& p, const std::string& text) {
   INFO(std::string(status.message()));
   REQUIRE(status.ok());
   Pieces out;
+  bool in_order = true;
   uint32_t begin = 0;
   for (const uint32_t end : ends) {
-    CHECK(end > begin);
+    in_order = in_order && end > begin;
     out.push_back(text.substr(begin, end - begin));
     begin = end;
   }
+  CHECK(in_order);
   CHECK(begin == text.size());
   return out;
 }
@@ -118,7 +120,6 @@ const char* const kNames[] = {"llama3",
                               "joyai-llm",
                               "hy_v4",
                               "youtu",
-                              "superbpe",
                               "falcon",
                               "default",
                               "gemma4",
@@ -182,19 +183,21 @@ TEST_CASE(
   CHECK(pieces(open("qwen35"), "ae\xCC\x81x") == Pieces{"ae\xCC\x81x"});
 }
 
-TEST_CASE("pretokenize: a megabyte without a cut is split in linear time on every name") {
-  const std::string word(1u << 20, 'a');
-  const std::string blanks(1u << 20, ' ');
-  std::string pairs;  // repeats a group, not a character: the costliest shape for a matcher
-  while (pairs.size() < 1u << 20) pairs += "a ";
+TEST_CASE("pretokenize: long texts without a cut are split in linear time") {
+  // Quadratic work on a megabyte would take minutes. The last text repeats a group, not a character: for some expressions more
+  // than the compiled matcher's stack holds, so the interpreter takes over.
+  const size_t n = 1u << 20;
+  std::string pairs;
+  while (pairs.size() < n) pairs += "a ";
+  const std::string texts[] = {std::string(n, 'a'),  std::string(n, ' ') + "x",
+                               std::string(n, '\n'), std::string(n, '7') + "b",
+                               std::string(n, '!'),  pairs};
   const auto begin = std::chrono::steady_clock::now();
-  for (const char* name : kNames) {
+  for (const char* name :
+       {"llama-bpe", "gpt-2", "qwen2", "gpt-4o", "tiny_aya", "exaone-moe", "deepseek-v3"}) {
     INFO(name);
     const Pretokenizer p = open(name);
-    CHECK(pieces(p, word).size() == 1);
-    CHECK_FALSE(pieces(p, blanks + "x").empty());
+    for (const std::string& text : texts) CHECK_FALSE(pieces(p, text).empty());
   }
-  for (const char* name : {"exaone-moe", "gpt-4o", "llama-bpe", "falcon"})
-    CHECK_FALSE(pieces(open(name), pairs).empty());
-  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
 }

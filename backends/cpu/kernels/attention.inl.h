@@ -104,12 +104,13 @@ void score_rows(const AttendArgs& a, const AttendScratch& w, uint32_t row, uint3
   F acc[R];
 #pragma GCC unroll 8
   for (int r = 0; r < R; ++r) {
-    left[r] = w.q + (row + r) * q_stride;
+    left[r] = w.q + (row + static_cast<uint32_t>(r)) * q_stride;
     acc[r] = zero();
   }
   chain<R>(a.k_codec, left, a.d_k, lines, column, acc);
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) store(w.s + (row + r) * kAttendTile + out_column, acc[r]);
+  for (int r = 0; r < R; ++r)
+    store(w.s + (row + static_cast<uint32_t>(r)) * kAttendTile + out_column, acc[r]);
 }
 
 template <int R>
@@ -117,15 +118,17 @@ void value_rows(const AttendArgs& a, const AttendScratch& w, const RowState* sta
                 uint32_t depth, const Lines& lines) {
   const float* left[R];
 #pragma GCC unroll 8
-  for (int r = 0; r < R; ++r) left[r] = w.s + (row + r) * kAttendTile;
+  for (int r = 0; r < R; ++r) left[r] = w.s + (row + static_cast<uint32_t>(r)) * kAttendTile;
   for (uint32_t column = 0; column < a.d_v; column += 16) {
     F acc[R];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r)
-      acc[r] = mul(load(a.parts + (row + r) * a.part_stride + column), set1(state[row + r].alpha));
+      acc[r] = mul(load(a.parts + (row + static_cast<uint32_t>(r)) * a.part_stride + column),
+                   set1(state[row + static_cast<uint32_t>(r)].alpha));
     chain<R>(a.v_codec, left, depth, lines, column, acc);
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) store(a.parts + (row + r) * a.part_stride + column, acc[r]);
+    for (int r = 0; r < R; ++r)
+      store(a.parts + (row + static_cast<uint32_t>(r)) * a.part_stride + column, acc[r]);
   }
 }
 

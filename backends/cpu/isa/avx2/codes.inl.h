@@ -63,7 +63,9 @@ inline void store_quads(uint8_t* lines, const Quads& c) {
 // spills half of the accumulators.
 inline void multiply_add(__m256i& acc, __m256i w, __m256i q) {
   __m256i product;
-  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0" : "+x"(acc), "=&x"(product) : "x"(w), "x"(q));
+  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
+          : "+x"(acc), "=&x"(product)
+          : "x"(w), "x"(q));
 }
 
 // acc[i][h] += codes . q_i over 8 k.

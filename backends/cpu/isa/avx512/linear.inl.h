@@ -21,9 +21,8 @@ inline __m128i load128(const uint8_t* p) {
 
 // Bit `from` of every byte, moved to bit `to`.
 inline __m512i move_bits(__m512i v, int from, int to, int mask) {
-  const __m512i moved = from <= to
-                            ? _mm512_slli_epi16(v, static_cast<unsigned>(to - from))
-                            : _mm512_srli_epi16(v, static_cast<unsigned>(from - to));
+  const __m512i moved = from <= to ? _mm512_slli_epi16(v, static_cast<unsigned>(to - from))
+                                   : _mm512_srli_epi16(v, static_cast<unsigned>(from - to));
   return _mm512_and_si512(moved, _mm512_set1_epi8(static_cast<char>(mask)));
 }
 
@@ -99,9 +98,8 @@ inline void unpack_k4_scales(const uint8_t* packed, K4Scales& out) {
   }
   for (int j = 0; j < 8; ++j) out.scale[j] = _mm512_cvtepu8_epi32(scale[j]);
   for (int j = 0; j < 4; ++j) {
-    const __m256i pairs =
-        _mm256_set_m128i(_mm_unpackhi_epi8(min[2 * j], min[2 * j + 1]),
-                         _mm_unpacklo_epi8(min[2 * j], min[2 * j + 1]));
+    const __m256i pairs = _mm256_set_m128i(_mm_unpackhi_epi8(min[2 * j], min[2 * j + 1]),
+                                           _mm_unpacklo_epi8(min[2 * j], min[2 * j + 1]));
     out.min[j] = _mm512_cvtepu8_epi16(pairs);
   }
   out.d = half_scales(packed + 192);
@@ -163,9 +161,9 @@ struct K4 {
         if constexpr (kExpanded) {
           c = byte_codes(e.code[g * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
-          _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes +
-                           (g * 4 + static_cast<uint32_t>(z)) * 64,
-                       _MM_HINT_T0);
+          _mm_prefetch(
+              reinterpret_cast<const char*>(sb) + kBytes + (g * 4 + static_cast<uint32_t>(z)) * 64,
+              _MM_HINT_T0);
           c = codes(sb, g, high, z);
         }
         multiply<R>(c, in.q, b * 256 + g * 32 + static_cast<uint32_t>(z) * 8, dot);
@@ -345,12 +343,23 @@ void stripe(const LinearArgs& a, const uint8_t* weights, size_t stride, uint32_t
   for (; row + kA8Rows <= a.n_rows; row += kA8Rows)
     stripe_rows<T, kA8Rows, kExpanded>(a, weights, stride, row, begin, end);
   switch (a.n_rows - row) {
-    case 5: stripe_rows<T, 5, kExpanded>(a, weights, stride, row, begin, end); break;
-    case 4: stripe_rows<T, 4, kExpanded>(a, weights, stride, row, begin, end); break;
-    case 3: stripe_rows<T, 3, kExpanded>(a, weights, stride, row, begin, end); break;
-    case 2: stripe_rows<T, 2, kExpanded>(a, weights, stride, row, begin, end); break;
-    case 1: stripe_rows<T, 1, kExpanded>(a, weights, stride, row, begin, end); break;
-    default: break;
+    case 5:
+      stripe_rows<T, 5, kExpanded>(a, weights, stride, row, begin, end);
+      break;
+    case 4:
+      stripe_rows<T, 4, kExpanded>(a, weights, stride, row, begin, end);
+      break;
+    case 3:
+      stripe_rows<T, 3, kExpanded>(a, weights, stride, row, begin, end);
+      break;
+    case 2:
+      stripe_rows<T, 2, kExpanded>(a, weights, stride, row, begin, end);
+      break;
+    case 1:
+      stripe_rows<T, 1, kExpanded>(a, weights, stride, row, begin, end);
+      break;
+    default:
+      break;
   }
 }
 

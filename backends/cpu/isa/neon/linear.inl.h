@@ -10,8 +10,10 @@ inline float32x4_t half_scales(const uint8_t* p) {
   return vcvt_f32_f16(vreinterpret_f16_u8(vld1_u8(p)));
 }
 inline int32x4_t widen_u8(const uint8_t* p, int quarter) {  // 4 of 16 bytes as int32
-  const uint16x8_t half = vmovl_u8(quarter < 2 ? vget_low_u8(vld1q_u8(p)) : vget_high_u8(vld1q_u8(p)));
-  return vreinterpretq_s32_u32(vmovl_u16(quarter % 2 == 0 ? vget_low_u16(half) : vget_high_u16(half)));
+  const uint16x8_t half =
+      vmovl_u8(quarter < 2 ? vget_low_u8(vld1q_u8(p)) : vget_high_u8(vld1q_u8(p)));
+  return vreinterpretq_s32_u32(
+      vmovl_u16(quarter % 2 == 0 ? vget_low_u16(half) : vget_high_u16(half)));
 }
 
 template <int R>
