@@ -63,7 +63,7 @@ TEST_CASE("handles: releasing a live request cancels it") {
   m.struct_size = sizeof m;
   for (int i = 0; i < 2000; ++i) {
     REQUIRE_OK(llmrt_engine_metrics(engine.get(), &m));
-    if (m.running == 0 && m.waiting == 0) break;
+    if (m.running == 0 && m.waiting == 0 && m.cancelled == 1) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   CHECK(m.running == 0);

@@ -8,12 +8,8 @@
 namespace llmrt {
 namespace {
 
-// Every period-th layer is full, the others see a window.
-std::vector<uint32_t> layer_windows(const Hparams& h, uint32_t period) {
-  std::vector<uint32_t> windows(h.n_layer, h.window);
-  for (uint32_t i = period - 1; i < h.n_layer; i += period) windows[i] = 0;
-  return windows;
-}
+// The last layer of every period sees all keys, the others a window.
+bool is_full(uint32_t layer, uint32_t period) { return layer % period == period - 1; }
 
 }  // namespace
 
@@ -30,7 +26,8 @@ Status build_gemma3(ModelBuilder& m) {
   const RopeScaling scaling = read_rope_scaling(keys, h.n_ctx_train);
   if (!m.ok()) return m.status();
 
-  const std::vector<uint32_t> windows = layer_windows(h, period);
+  std::vector<uint32_t> windows(h.n_layer);
+  for (uint32_t i = 0; i < h.n_layer; ++i) windows[i] = is_full(i, period) ? 0 : h.window;
   m.deal_kv(windows);
   AttentionSpec full{.rope_table = m.rope_table(RopePairs::halves, h.rope_base, scaling),
                      .scale = default_attention_scale(h),
@@ -46,7 +43,7 @@ Status build_gemma3(ModelBuilder& m) {
   ValueId x = b.scale(token_embedding(m), std::sqrt(static_cast<float>(h.n_embd)));
   for (uint32_t i = 0; i < h.n_layer; ++i) {
     m.begin_layer(i);
-    const AttentionSpec& attention = windows[i] || h.window == 0 ? local : full;
+    const AttentionSpec& attention = is_full(i, period) ? full : local;
     ValueId y = attention_block(m, layer_norm(m, x, "attn_norm.weight"), attention);
     x = b.add(x, layer_norm(m, y, "post_attention_norm.weight"));
     y = gated_mlp(m, layer_norm(m, x, "ffn_norm.weight"), Activation::gelu_tanh);
