@@ -166,4 +166,13 @@ TEST_CASE("gemma3 gives each kind of layer its own rotary table and group") {
   CHECK(def.program.rope_tables[1].inv_freq[1] == doctest::Approx(0.1));
   CHECK(def.program.ops.back().kind == OpKind::softcap);
   CHECK(def.program.ops[1].kind == OpKind::scale);
+
+  // Without a window all layers see all keys, but each kind keeps its rotary table.
+  model.counts.erase("gemma3.attention.sliding_window");
+  const Program open = std::move(model.define()).value().program;
+  CHECK(open.kv_groups == std::vector<KvGroup>{{AttnKind::full, 0, 2, 2, 8, 8}});
+  std::vector<uint32_t> tables;
+  for (const Op& op : open.ops)
+    if (op.kind == OpKind::rope) tables.push_back(op.params.rope_table);
+  CHECK(tables == std::vector<uint32_t>{1, 1, 0, 0});
 }
