@@ -48,7 +48,7 @@ struct B32 {
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m256 (*acc)[2]) {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
     const __m256i ones = _mm256_set1_epi16(1);
     for (uint32_t j = 0; j < n; ++j) {
       __m256i plane[2], lanes[R][2], isum[R][2];
@@ -62,7 +62,7 @@ struct B32 {
       for (int z = 0; z < 4; ++z) {
         Quads c;
         if constexpr (kExpanded) {
-          c = byte_codes(e.code[j * 8 + static_cast<uint32_t>(z) * 2]);
+          c = byte_codes(e->code[j * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (j * 4 + static_cast<uint32_t>(z)) * 64;
           _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
@@ -82,8 +82,8 @@ struct B32 {
       }
       __m256 d[2], m[2];
       for (int h = 0; h < 2; ++h) {
-        d[h] = kExpanded ? e.d[j][h] : half_scales(d_at(sb, n, j) + 16 * h);
-        if constexpr (kMin) m[h] = kExpanded ? e.m[j][h] : half_scales(m_at(sb, n, j) + 16 * h);
+        d[h] = kExpanded ? e->d[j][h] : half_scales(d_at(sb, n, j) + 16 * h);
+        if constexpr (kMin) m[h] = kExpanded ? e->m[j][h] : half_scales(m_at(sb, n, j) + 16 * h);
       }
 #pragma GCC unroll 4
       for (int i = 0; i < R; ++i) {
@@ -131,7 +131,7 @@ struct B8 {
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m256 (*acc)[2]) {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
     const __m256i ones = _mm256_set1_epi16(1), sixteens = _mm256_set1_epi16(16);
     for (uint32_t j = 0; j < n; ++j)
 #pragma GCC unroll 1
@@ -143,8 +143,8 @@ struct B8 {
         for (uint32_t w = 0; w < 8; ++w) {
           __m256i low, high;
           if constexpr (kExpanded) {
-            low = load256(e.low[j * 8 + w] + h * 32);
-            high = load256(e.high[j * 8 + w] + h * 32);
+            low = load256(e->low[j * 8 + w] + h * 32);
+            high = load256(e->high[j * 8 + w] + h * 32);
           } else {
             const uint8_t* line = sb + (j * 8 + w) * 64 + h * 32;
             if (h == 0) _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
@@ -157,7 +157,7 @@ struct B8 {
             multiply_add(high_sum[i], high, q);
           }
         }
-        const __m256 d = kExpanded ? e.d[j][h] : half_scales(sb + n * 512 + j * 32 + h * 16);
+        const __m256 d = kExpanded ? e->d[j][h] : half_scales(sb + n * 512 + j * 32 + h * 16);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) {
           const __m256i dot = _mm256_add_epi32(_mm256_madd_epi16(low_sum[i], ones),

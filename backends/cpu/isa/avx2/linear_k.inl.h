@@ -76,8 +76,8 @@ struct K4 {
                          __m256 (*acc)[2]) {
     K4Scales unpacked;
     if constexpr (!kExpanded) unpack_k4_scales(sb + kScalesAt, unpacked);
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
-    const K4Scales& s = kExpanded ? e.scales : unpacked;
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
+    const K4Scales& s = kExpanded ? e->scales : unpacked;
     __m256i isum[R][2];
     clear<R>(isum);
     for (uint32_t g = 0; g < 8; ++g) {
@@ -93,7 +93,7 @@ struct K4 {
         const uint32_t k = b * 256 + g * 32 + static_cast<uint32_t>(z) * 8;
         Quads c;
         if constexpr (kExpanded) {
-          c = byte_codes(e.code[g * 8 + static_cast<uint32_t>(z) * 2]);
+          c = byte_codes(e->code[g * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (g * 4 + static_cast<uint32_t>(z)) * 64;
           _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
@@ -159,14 +159,14 @@ struct K6 {
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m256 (*acc)[2]) {
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
     __m256i isum[R][2];
     clear<R>(isum);
     for (uint32_t j = 0; j < 16; ++j) {
       __m256i plane[2], scale[2];
       if constexpr (kExpanded) {
-        scale[0] = e.scale[j][0];
-        scale[1] = e.scale[j][1];
+        scale[0] = e->scale[j][0];
+        scale[1] = e->scale[j][1];
       } else {
         plane[0] = load256(sb + 2048 + j * 64);
         plane[1] = load256(sb + 2080 + j * 64);
@@ -183,7 +183,7 @@ struct K6 {
         const uint32_t k = b * 256 + j * 16 + static_cast<uint32_t>(z) * 8;
         Quads c;
         if constexpr (kExpanded) {
-          c = byte_codes(e.code[j * 4 + static_cast<uint32_t>(z) * 2]);
+          c = byte_codes(e->code[j * 4 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (j * 2 + static_cast<uint32_t>(z)) * 64;
           _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
@@ -202,7 +202,7 @@ struct K6 {
       const __m256 dx = _mm256_broadcast_ss(in.dx(a, i) + b);
 #pragma GCC unroll 2
       for (int h = 0; h < 2; ++h) {
-        const __m256 d = kExpanded ? e.d[h] : half_scales(sb + 3328 + 16 * h);
+        const __m256 d = kExpanded ? e->d[h] : half_scales(sb + 3328 + 16 * h);
         acc[i][h] =
             _mm256_fmadd_ps(_mm256_mul_ps(d, _mm256_cvtepi32_ps(isum[i][h])), dx, acc[i][h]);
       }

@@ -145,8 +145,8 @@ struct K4 {
                          __m512* acc) {
     K4Scales unpacked;
     if constexpr (!kExpanded) unpack_k4_scales(sb + kScalesAt, unpacked);
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
-    const K4Scales& s = kExpanded ? e.scales : unpacked;
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
+    const K4Scales& s = kExpanded ? e->scales : unpacked;
     __m512i isum[R];
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) isum[i] = _mm512_setzero_si512();
@@ -159,7 +159,7 @@ struct K4 {
       for (int z = 0; z < 4; ++z) {
         Quads c;
         if constexpr (kExpanded) {
-          c = byte_codes(e.code[g * 8 + static_cast<uint32_t>(z) * 2]);
+          c = byte_codes(e->code[g * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
           _mm_prefetch(
               reinterpret_cast<const char*>(sb) + kBytes + (g * 4 + static_cast<uint32_t>(z)) * 64,
@@ -206,7 +206,7 @@ struct K6 {
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m512* acc) {
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
     const __m512i ones = _mm512_set1_epi16(1);
     __m512i isum[R];
 #pragma GCC unroll 8
@@ -225,7 +225,7 @@ struct K6 {
       for (int z = 0; z < 2; ++z) {
         Quads c;
         if constexpr (kExpanded) {
-          c = byte_codes(e.code[j * 4 + static_cast<uint32_t>(z) * 2]);
+          c = byte_codes(e->code[j * 4 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (j * 2 + static_cast<uint32_t>(z)) * 64;
           _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
@@ -233,12 +233,12 @@ struct K6 {
         }
         multiply<R>(c, in.q, b * 256 + j * 16 + static_cast<uint32_t>(z) * 8, dot);
       }
-      const __m512i sc = kExpanded ? e.scale[j] : scale(sb, j);
+      const __m512i sc = kExpanded ? e->scale[j] : scale(sb, j);
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i)
         isum[i] = _mm512_add_epi32(isum[i], _mm512_mullo_epi32(dot[i], sc));
     }
-    const __m512 d = kExpanded ? e.d : half_scales(sb + 3328);
+    const __m512 d = kExpanded ? e->d : half_scales(sb + 3328);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i)
       acc[i] = _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum[i])),
@@ -284,7 +284,7 @@ struct B32 {
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m512* acc) {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
-    const auto& e = *reinterpret_cast<const Expanded*>(sb);
+    const auto* e = reinterpret_cast<const Expanded*>(sb);
     for (uint32_t j = 0; j < n; ++j) {
       __m512i dot[R];
 #pragma GCC unroll 8
@@ -294,7 +294,7 @@ struct B32 {
       for (int z = 0; z < 4; ++z) {
         Quads c;
         if constexpr (kExpanded) {
-          c = byte_codes(e.code[j * 8 + static_cast<uint32_t>(z) * 2]);
+          c = byte_codes(e->code[j * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + j * kCodeBytes + static_cast<uint32_t>(z) * (kCodeBytes / 4);
           _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
@@ -304,9 +304,9 @@ struct B32 {
         }
         multiply<R>(c, in.q, b * 256 + j * 32 + static_cast<uint32_t>(z) * 8, dot);
       }
-      const __m512 d = kExpanded ? e.d[j] : half_scales(d_at(sb, n, j));
+      const __m512 d = kExpanded ? e->d[j] : half_scales(d_at(sb, n, j));
       __m512 m = _mm512_setzero_ps();
-      if constexpr (kMin) m = kExpanded ? e.m[j] : half_scales(d_at(sb, n, j) + n * 32);
+      if constexpr (kMin) m = kExpanded ? e->m[j] : half_scales(d_at(sb, n, j) + n * 32);
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i) {
         const __m512 dx = _mm512_set1_ps(in.dx(a, i)[b * 8 + j]);
