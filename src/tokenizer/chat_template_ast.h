@@ -17,6 +17,8 @@
 namespace llmrt::jinja {
 
 inline constexpr uint32_t kMaxTreeDepth = 100;
+inline constexpr uint32_t kMaxParseDepth =
+    64;  // brackets, signs and blocks: the parser's own recursion, 3 KiB of stack each
 inline constexpr uint32_t kMaxNodes = 50'000;
 
 struct Builtin;

@@ -20,8 +20,9 @@
 
 namespace llmrt::jinja {
 
-inline constexpr uint32_t kMaxEvalDepth = 1000;  // nested nodes, over all macros in progress
-inline constexpr int64_t kMaxRange = 100'000;    // as jinja2's sandbox
+// Nested nodes, over all macros in progress. With kMaxParseDepth it keeps a render within 256 KiB of stack.
+inline constexpr uint32_t kMaxEvalDepth = 600;
+inline constexpr int64_t kMaxRange = 100'000;  // as jinja2's sandbox
 inline constexpr size_t kMaxTextSize = size_t{1} << 30;
 
 struct Scope {

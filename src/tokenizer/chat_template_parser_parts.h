@@ -109,7 +109,7 @@ class ExpressionParser {
     uint32_t& depth_;
   };
   Status check_depth() const {
-    if (depth_ > kMaxTreeDepth) return fail(peek().at, "nested deeper than 100 levels");
+    if (depth_ > kMaxParseDepth) return fail(peek().at, "nested deeper than 64 levels");
     return Status();
   }
   // In a conditional part an unknown filter or test waits until it is reached.
