@@ -15,6 +15,11 @@
 namespace cli {
 namespace {
 
+// An engine takes 2^24 tokens of context and 4096 sequences: half of it for the prompt or depth, half for the answer.
+constexpr int kMostTokens = (1 << 23) - 8;
+constexpr int kMostSequences = 4096;
+constexpr int kMostRepetitions = 1'000'000;
+
 struct BenchArgs {
   ModelArgs model;
   EngineArgs engine;
@@ -70,20 +75,11 @@ llmrt_engine_options engine_options(const BenchArgs& args, int tokens, int seque
   return o;
 }
 
-int64_t kv_per_token(const BenchArgs& args) {
-  llmrt_source* source = nullptr;
-  check(llmrt_source_from_path(args.model.path.c_str(), &source));
-  const Owned<llmrt_source> source_owner(source);
+int64_t kv_per_token(const Loaded& loaded, const BenchArgs& args) {
   llmrt_engine_options o;
   llmrt_engine_options_init(&o, sizeof o);
   fill(args.engine, o);
-  llmrt_plan* plan = nullptr;
-  check(llmrt_plan_create(nullptr, source, nullptr, &o, &plan));
-  const Owned<llmrt_plan> plan_owner(plan);
-  llmrt_plan_info info;
-  info.struct_size = sizeof info;
-  check(llmrt_plan_get_info(plan, &info));
-  return info.kv_per_token;
+  return info_of(make_plan(loaded, args.model, o).get()).kv_per_token;
 }
 
 void time_prefill(const BenchArgs& args, const Loaded& loaded, std::span<const int32_t> tokens,
@@ -139,16 +135,27 @@ std::string line(const char* what, const Json& s, const char* unit) {
   return text;
 }
 
+void check_args(const BenchArgs& args) {
+  check_range("-p", args.prompt, 0, kMostTokens);
+  check_range("-n", args.n, 0, kMostTokens);
+  check_range("-b", args.batch, 1, kMostSequences);
+  check_range("-r", args.repetitions, 1, kMostRepetitions);
+  check_range("--depth", args.depth, 0, kMostTokens);
+  if (args.prompt == 0 && args.n == 0)
+    fail_usage("-p and -n are 0: neither prefill nor decode is left to measure");
+  if (args.n == 0 && (args.depth > 0 || args.batch > 1))
+    fail_usage("--depth and -b belong to decode, which -n 0 leaves out");
+}
+
 int bench(const BenchArgs& args) {
-  if (args.prompt < 0 || args.n < 0 || args.batch < 1 || args.repetitions < 1 || args.depth < 0)
-    throw Failure{"-p, -n, --depth: 0 and up; -b, -r: 1 and up", 2};
+  check_args(args);
   const Loaded loaded = load(args.model);
   llmrt_model_info info;
   info.struct_size = sizeof info;
   check(llmrt_model_get_info(loaded.model.get(), &info));
   const std::vector<int32_t> tokens =
       some_tokens(static_cast<size_t>(std::max({args.prompt, args.depth, 1})), info.n_vocab);
-  const int64_t per_token = kv_per_token(args);
+  const int64_t per_token = kv_per_token(loaded, args);
   Figures figures;
   if (args.prompt > 0) time_prefill(args, loaded, tokens, per_token, figures);
   if (args.n > 0) time_decode(args, loaded, tokens, per_token, figures);
@@ -192,7 +199,7 @@ int bench(const BenchArgs& args) {
 
 Command add_bench(CLI::App& app) {
   auto args = std::make_shared<BenchArgs>();
-  args->model.add_to(app);
+  args->model.add_computing(app);
   args->engine.add_to(app);
   app.add_option("-p", args->prompt, "prompt tokens, 0: no prefill")->capture_default_str();
   app.add_option("-n", args->n, "decode steps, 0: no decode")->capture_default_str();

@@ -1,4 +1,5 @@
 // llmrt doctor: the text people paste into reports. What the library runs with here and why not with better.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
@@ -34,10 +35,17 @@ Json devices_json(llmrt_runtime* runtime) {
 }
 
 std::string why_not_better(const std::string& isa) {
-  if (const char* forced = std::getenv("LLMRT_CPU_ISA"); forced && *forced)
-    return std::string("LLMRT_CPU_ISA=") + forced + " asks for it";
+  const std::vector<TableCheck> tables = check_tables();
   std::string why;
-  for (const TableCheck& table : check_tables()) {
+  if (const char* forced = std::getenv("LLMRT_CPU_ISA"); forced && *forced) {
+    const std::string setting = std::string("LLMRT_CPU_ISA=") + forced;
+    if (forced == isa) return setting + " asks for it";
+    const bool known = std::any_of(tables.begin(), tables.end(), [&](const TableCheck& table) {
+      return std::string_view(table.name) == forced;
+    });
+    why = setting + (known ? " cannot run here" : " is unknown") + " and ignored";
+  }
+  for (const TableCheck& table : tables) {
     if (table.name == isa) break;
     if (!why.empty()) why += "; ";
     why +=
@@ -52,15 +60,9 @@ Json model_json(const DoctorArgs& args) {
   llmrt_model_info info;
   info.struct_size = sizeof info;
   check(llmrt_model_get_info(loaded.model.get(), &info));
-  llmrt_source* source = nullptr;
-  check(llmrt_source_from_path(args.model.path.c_str(), &source));
-  const Owned<llmrt_source> source_owner(source);
-  llmrt_plan* plan = nullptr;
-  check(llmrt_plan_create(nullptr, source, nullptr, nullptr, &plan));
-  const Owned<llmrt_plan> plan_owner(plan);
-  llmrt_plan_info p;
-  p.struct_size = sizeof p;
-  check(llmrt_plan_get_info(plan, &p));
+  llmrt_engine_options options;
+  llmrt_engine_options_init(&options, sizeof options);
+  const llmrt_plan_info p = info_of(make_plan(loaded, args.model, options).get());
   return {{"arch", info.arch},
           {"quant", info.quant},
           {"fits", p.fits != 0},
@@ -118,7 +120,9 @@ int doctor(const DoctorArgs& args) {
 
 Command add_doctor(CLI::App& app) {
   auto args = std::make_shared<DoctorArgs>();
-  args->model.add_to(app, false);
+  CLI::Option* model = args->model.add_path(app);
+  args->model.add_device(app)->needs(model);
+  args->model.add_overrides(app)->needs(model);
   app.add_flag("--json", args->json, "print everything as JSON");
   return [args] { return doctor(*args); };
 }

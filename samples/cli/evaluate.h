@@ -11,7 +11,7 @@ namespace cli {
 class Evaluator {
  public:
   // For sequences of up to n_tokens.
-  Evaluator(const Loaded& loaded, const EngineArgs& args, size_t n_tokens);
+  Evaluator(const Loaded& loaded, const std::string& kv_type, size_t n_tokens);
   // Calls on_row(position, logits) for positions first .. n - 1 in order.
   void rows(std::span<const int32_t> tokens, size_t first,
             const std::function<void(size_t, std::span<const float>)>& on_row);

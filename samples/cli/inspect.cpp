@@ -78,20 +78,19 @@ Json tensors_json(llmrt_model* model) {
   return json;
 }
 
-// null for a file without a model in it (a vocabulary).
-Json plan_json(const InspectArgs& args) {
-  llmrt_source* source = nullptr;
-  check(llmrt_source_from_path(args.model.path.c_str(), &source));
-  const Owned<llmrt_source> source_owner(source);
+// A file that can only be looked at, a vocabulary or an architecture of another runtime, has no plan: {"none": why}.
+Json plan_json(const Loaded& loaded, const InspectArgs& args, bool only_looked_at) {
   llmrt_engine_options options;
   llmrt_engine_options_init(&options, sizeof options);
   fill(args.engine, options);
-  llmrt_plan* plan = nullptr;
-  if (llmrt_plan_create(nullptr, source, nullptr, &options, &plan) < 0) return nullptr;
-  const Owned<llmrt_plan> plan_owner(plan);
-  llmrt_plan_info info;
-  info.struct_size = sizeof info;
-  check(llmrt_plan_get_info(plan, &info));
+  Owned<llmrt_plan> plan;
+  try {
+    plan = make_plan(loaded, args.model, options);
+  } catch (const Failure& failure) {
+    if (!only_looked_at || failure.status == LLMRT_ERR_INVALID_ARGUMENT) throw;
+    return {{"none", failure.sentence}};
+  }
+  const llmrt_plan_info info = info_of(plan.get());
   return {{"fits", info.fits != 0},
           {"ctx_tokens", info.ctx_tokens},
           {"max_ctx_that_fits", info.max_ctx_that_fits},
@@ -127,7 +126,9 @@ void print_listing(const Json& json) {
   for (const auto& [type, sum] : by_type)
     out += "  " + type + ": " + std::to_string(sum.first) + " tensors, " +
            human_bytes(static_cast<double>(sum.second)) + "\n";
-  if (const Json& plan = json["plan"]; plan.is_object()) {
+  if (const Json& plan = json["plan"]; plan.contains("none")) {
+    out += "\nno plan: " + plan["none"].get<std::string>() + "\n";
+  } else {
     const auto bytes = [&](const char* key) { return human_bytes(plan[key].get<double>()); };
     out += "\nplan for this machine (" + std::to_string(plan["ctx_tokens"].get<int>()) +
            " tokens of context)\n  weights " + bytes("weights") + ", KV up to " + bytes("kv") +
@@ -145,7 +146,7 @@ int inspect(const InspectArgs& args) {
   json["model"] = info_json(loaded.model.get());
   json["metadata"] = metadata_json(loaded.model.get(), args.all);
   json["tensors"] = tensors_json(loaded.model.get());
-  json["plan"] = plan_json(args);
+  json["plan"] = plan_json(loaded, args, json["model"]["n_embd"] == 0);
   if (args.json)
     print_json(json);
   else
@@ -157,10 +158,10 @@ int inspect(const InspectArgs& args) {
 
 Command add_inspect(CLI::App& app) {
   auto args = std::make_shared<InspectArgs>();
-  args->model.add_to(app);
+  args->model.add_computing(app);
   args->engine.add_to(app);
-  app.add_flag("--json", args->json, "print everything as JSON");
-  app.add_flag("--all", args->all, "with --json: arrays in full");
+  CLI::Option* json = app.add_flag("--json", args->json, "print everything as JSON");
+  app.add_flag("--all", args->all, "with --json: arrays in full")->needs(json);
   return [args] { return inspect(*args); };
 }
 

@@ -26,18 +26,17 @@ std::vector<int32_t> parse_ids(const std::string& text) {
     errno = 0;
     const long id = std::strtol(part.c_str(), &end, 10);
     if (part.empty() || *end != '\0' || errno != 0 || id < INT32_MIN || id > INT32_MAX)
-      throw Failure{"--tokens: \"" + part + "\" is no token id; wanted is 1,2,3", 2};
+      fail_usage("--tokens: \"" + part + "\" is no token id; wanted is 1,2,3");
     ids.push_back(static_cast<int32_t>(id));
   }
-  if (ids.empty()) throw Failure{"--tokens is empty; wanted is 1,2,3", 2};
+  if (ids.empty()) fail_usage("--tokens is empty; wanted is 1,2,3");
   return ids;
 }
 
-int logits(LogitsArgs& args) {
+int logits(const LogitsArgs& args) {
   const std::vector<int32_t> ids = parse_ids(args.tokens);
   const Loaded loaded = load(args.model);
-  if (args.engine.kv_type.empty()) args.engine.kv_type = "f32";
-  Evaluator evaluator(loaded, args.engine, ids.size());
+  Evaluator evaluator(loaded, args.engine.kv_type, ids.size());
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(args.out.c_str(), "wb"),
                                                              std::fclose);
   if (!file) fail(args.out + ": " + std::strerror(errno));
@@ -53,8 +52,9 @@ int logits(LogitsArgs& args) {
 
 Command add_logits(CLI::App& app) {
   auto args = std::make_shared<LogitsArgs>();
-  args->model.add_to(app);
-  args->engine.add_to(app);
+  args->engine.kv_type = "f32";
+  args->model.add_computing(app);
+  args->engine.add_kv_type(app);
   app.add_option("--tokens", args->tokens, "token ids, comma separated")
       ->required()
       ->type_name("IDS");

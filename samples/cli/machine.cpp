@@ -39,7 +39,7 @@ std::vector<TableNeeds> table_needs() {
           {"avx2", {"avx2", "fma", "f16c"}},
           {"scalar", {}}};
 #elif defined(__aarch64__)
-  return {{"neon_dotprod", {"asimddp"}}, {"scalar", {}}};
+  return {{"neon", {"asimddp"}}, {"scalar", {}}};
 #else
   return {{"scalar", {}}};
 #endif

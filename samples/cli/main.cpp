@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "commands.h"
-#include "support.h"
+#include "options.h"
 
 namespace {
 
@@ -31,10 +31,38 @@ constexpr Entry kEntries[] = {
 // A word of later versions is a refusal, not a slip of the pen.
 constexpr std::string_view kLater[] = {"quantize", "convert", "serve"};
 
-int run_command(const cli::Command& command) {
+// A word that looks like an option and is none: the mistake to name first, whatever else it led to.
+std::string unknown_option(const CLI::App& app) {
+  for (const std::string& word : app.remaining(false))
+    if (word.size() > 1 && word[0] == '-' && word != "--") return word;
+  return {};
+}
+
+std::string command_of(const CLI::App& app) {
+  return app.get_parent() ? "llmrt " + app.get_name() : "llmrt";
+}
+
+int usage_error(const std::string& sentence, const CLI::App& app) {
+  std::fprintf(stderr, "llmrt: %s (see %s --help)\n", sentence.c_str(), command_of(app).c_str());
+  return 2;
+}
+
+bool is_command(std::string_view word) {
+  return std::any_of(std::begin(kEntries), std::end(kEntries),
+                     [&](const Entry& entry) { return word == entry.name; });
+}
+
+std::string all_commands() {
+  std::string all;
+  for (const Entry& entry : kEntries) all += (all.empty() ? "" : ", ") + std::string(entry.name);
+  return all;
+}
+
+int run_command(const cli::Command& command, const CLI::App& app) {
   try {
     return command();
-  } catch (const cli::Failure& failure) {
+  } catch (cli::Failure& failure) {
+    cli::name_option(failure, app);
     std::fprintf(stderr, "llmrt: %s\n", failure.sentence.c_str());
     return failure.exit_status;
   } catch (const std::bad_alloc&) {
@@ -53,6 +81,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "llmrt: version %s has no %s\n", llmrt_version_string(), argv[1]);
     return 1;
   }
+  if (argc < 2 || (argv[1][0] != '-' && !is_command(argv[1]))) {
+    const std::string what =
+        argc < 2 ? std::string("a command is missing") : std::string(argv[1]) + " is no command";
+    std::fprintf(stderr, "llmrt: %s; there are %s (see llmrt --help)\n", what.c_str(),
+                 all_commands().c_str());
+    return 2;
+  }
   CLI::App app("llmrt " + std::string(llmrt_version_string()) + ": run language models", "llmrt");
   app.require_subcommand(1);
   app.set_version_flag("--version", llmrt_version_string());
@@ -65,8 +100,12 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    std::fprintf(stderr, "llmrt: %s (see --help)\n", e.what());
-    return 2;
+    const CLI::App* at = &app;
+    for (const CLI::App* sub : app.get_subcommands()) at = sub;
+    for (const CLI::App* level : {static_cast<const CLI::App*>(&app), at})
+      if (const std::string word = unknown_option(*level); !word.empty())
+        return usage_error(word + " is no option of " + command_of(*level), *level);
+    return usage_error(e.what(), *at);
   }
   if (const llmrt_status status = llmrt_check_version(LLMRT_VERSION); status < 0) {
     std::fprintf(stderr, "llmrt: %s\n", llmrt_last_error());
@@ -74,6 +113,6 @@ int main(int argc, char** argv) {
   }
   cli::catch_interrupts();
   for (const auto& [sub, command] : commands)
-    if (sub->parsed()) return run_command(command);
+    if (sub->parsed()) return run_command(command, *sub);
   return 2;
 }

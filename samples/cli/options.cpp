@@ -20,12 +20,12 @@ std::string overrides_json(const std::vector<std::string>& overrides) {
   for (const std::string& entry : overrides) {
     const size_t at = entry.find('=');
     if (at == std::string::npos || at == 0)
-      throw Failure{"--override " + entry + ": wanted is KEY=VALUE", 2};
+      fail_usage("--override " + entry + ": wanted is KEY=VALUE");
     const std::string value = entry.substr(at + 1);
     Json parsed = Json::parse(value, nullptr, false);
     json[entry.substr(0, at)] = parsed.is_discarded() ? Json(value) : std::move(parsed);
   }
-  return json.dump();
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string template_text(const std::string& name_or_file) {
@@ -38,7 +38,90 @@ std::string template_text(const std::string& name_or_file) {
   return read_file(name_or_file);
 }
 
+// llmrt_model_options and what it points to.
+struct ModelOptions {
+  explicit ModelOptions(const ModelArgs& args)
+      : overrides(overrides_json(args.overrides)),
+        chat_template(template_text(args.chat_template)) {
+    llmrt_model_options_init(&c, sizeof c);
+    c.devices = args.device.c_str();
+    if (!overrides.empty()) c.metadata_overrides = overrides.c_str();
+    if (!chat_template.empty()) c.chat_template = chat_template.c_str();
+  }
+  std::string overrides, chat_template;
+  llmrt_model_options c;
+};
+
+Owned<llmrt_source> open_source(const ModelArgs& args) {
+  llmrt_source* source = nullptr;
+  check(llmrt_source_from_path(args.path.c_str(), &source));
+  return Owned<llmrt_source>(source);
+}
+
+// Fields of the library's structs by the option that sets them. Where several can, one that was typed comes before one that was not.
+struct FieldFlag {
+  const char *field, *flag;
+};
+constexpr FieldFlag kFieldFlags[] = {
+    {"worker_threads", "--threads"},
+    {"devices", "--device"},
+    {"chat_template", "--chat-template"},
+    {"metadata overrides", "--override"},
+    {"ctx_tokens", "--ctx"},
+    {"ctx_tokens", "--tokens"},
+    {"kv_type", "--kv-type"},
+    {"max_tokens", "--max-tokens"},
+    {"n", "--samples"},
+    {"seed", "--seed"},
+    {"temperature", "--temp"},
+    {"top_k", "--top-k"},
+    {"top_p", "--top-p"},
+    {"min_p", "--min-p"},
+    {"typical_p", "--typical-p"},
+    {"penalty_last_n", "--repeat-last-n"},
+    {"repeat_penalty", "--repeat-penalty"},
+    {"frequency_penalty", "--frequency-penalty"},
+    {"presence_penalty", "--presence-penalty"},
+    {"xtc_probability", "--xtc-probability"},
+    {"xtc_threshold", "--xtc-threshold"},
+    {"dry_multiplier", "--dry-multiplier"},
+    {"dry_base", "--dry-base"},
+    {"dry_allowed_length", "--dry-allowed-length"},
+    {"sampler_chain", "--sampler-chain"},
+    {"logit_bias", "--logit-bias"},
+    {"stop", "--stop"},
+    {"logprobs", "--logprobs"},
+    {"timeout_ms", "--timeout-ms"},
+    {"stall_timeout_ms", "--stall-timeout-ms"},
+};
+
 }  // namespace
+
+void name_option(Failure& failure, const CLI::App& app) {
+  const bool bad_value = failure.status == LLMRT_ERR_INVALID_ARGUMENT ||
+                         (failure.status == LLMRT_ERR_NOT_FOUND && failure.where == "devices");
+  if (failure.status == LLMRT_ERR_TEMPLATE && failure.where == "chat_template") {
+    failure.sentence += "; here: --chat-template NAME|FILE";
+    if (app.get_option_no_throw("--raw"))
+      failure.sentence += ", or --raw for plain text";
+    else if (app.get_name() == "chat")
+      failure.sentence += ", or llmrt run --raw for plain text";
+  }
+  if (!bad_value) return;
+  const FieldFlag* found = nullptr;
+  for (const FieldFlag& row : kFieldFlags) {
+    const CLI::Option* option = app.get_option_no_throw(row.flag);
+    std::string as_subject = failure.sentence;
+    if (!option || (failure.where != row.field && !rename_subject(as_subject, row.field, row.flag)))
+      continue;
+    if (!found || option->count() > 0) found = &row;
+    if (option->count() > 0) break;
+  }
+  if (!found) return;
+  if (!rename_subject(failure.sentence, found->field, found->flag))
+    failure.sentence = std::string(found->flag) + ": " + failure.sentence;
+  failure.exit_status = 2;
+}
 
 CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std::string>& into,
                       const std::string& help) {
@@ -69,43 +152,51 @@ CLI::Option* add_texts(CLI::App& app, const std::string& names, std::vector<std:
       ->type_name("TEXT");
 }
 
-void ModelArgs::add_to(CLI::App& app, bool required) {
-  CLI::Option* model = app.add_option("MODEL", path, "GGUF file (of a split one: the first part)");
-  if (required) model->required();
+CLI::Option* ModelArgs::add_path(CLI::App& app) {
+  return app.add_option("MODEL", path, "GGUF file (of a split one: the first part)");
+}
+
+void ModelArgs::add_threads(CLI::App& app) {
   app.add_option("-t,--threads", threads, "worker threads, 0: physical cores within the quota");
-  app.add_option("--device", device, "device id, see doctor")->capture_default_str();
-  app.add_option("--chat-template", chat_template,
-                 "NAME or FILE instead of the file's own template");
-  add_texts(app, "--override", overrides, "KEY=VALUE laid over the file's metadata (repeatable)");
+}
+
+CLI::Option* ModelArgs::add_device(CLI::App& app) {
+  return app.add_option("--device", device, "device id, see doctor")->capture_default_str();
+}
+
+CLI::Option* ModelArgs::add_chat_template(CLI::App& app) {
+  return app.add_option("--chat-template", chat_template,
+                        "NAME or FILE instead of the file's own template");
+}
+
+CLI::Option* ModelArgs::add_overrides(CLI::App& app) {
+  return add_texts(app, "--override", overrides,
+                   "KEY=VALUE laid over the file's metadata (repeatable)");
+}
+
+void ModelArgs::add_computing(CLI::App& app) {
+  add_path(app)->required();
+  add_threads(app);
+  add_device(app);
+  add_overrides(app);
 }
 
 Loaded load(const ModelArgs& args, bool metadata_only) {
   Loaded loaded;
-  if (args.threads > 0) {
+  if (args.threads != 0) {
     llmrt_runtime_options o;
     llmrt_runtime_options_init(&o, sizeof o);
     o.worker_threads = args.threads;
     llmrt_runtime* runtime = nullptr;
     check(llmrt_runtime_create(&o, &runtime));
     loaded.runtime.reset(runtime);
-  } else if (args.threads < 0) {
-    throw Failure{"--threads " + std::to_string(args.threads) + ": allowed is 0 and up", 2};
   }
-  const std::string overrides = overrides_json(args.overrides);
-  const std::string chat_template = template_text(args.chat_template);
-  llmrt_model_options o;
-  llmrt_model_options_init(&o, sizeof o);
-  o.devices = args.device.c_str();
-  o.metadata_only = metadata_only ? 1 : 0;
-  if (!overrides.empty()) o.metadata_overrides = overrides.c_str();
-  if (!chat_template.empty()) o.chat_template = chat_template.c_str();
-
-  llmrt_source* source = nullptr;
-  check(llmrt_source_from_path(args.path.c_str(), &source));
-  const Owned<llmrt_source> source_owner(source);
+  ModelOptions options(args);
+  options.c.metadata_only = metadata_only ? 1 : 0;
+  const Owned<llmrt_source> source = open_source(args);
   const double begin = seconds_now();
   llmrt_job* job = nullptr;
-  check(llmrt_model_load_async(loaded.runtime.get(), source, &o, &job));
+  check(llmrt_model_load_async(loaded.runtime.get(), source.get(), &options.c, &job));
   const Owned<llmrt_job> job_owner(job);
   ProgressBar bar("loading");
   llmrt_job_info info;
@@ -127,7 +218,27 @@ Loaded load(const ModelArgs& args, bool metadata_only) {
 void EngineArgs::add_to(CLI::App& app) {
   app.add_option("--ctx", ctx,
                  "context in tokens, 0: what the model was trained for, at most 8192");
+  add_kv_type(app);
+}
+
+void EngineArgs::add_kv_type(CLI::App& app) {
   app.add_option("--kv-type", kv_type, "how the KV cache is stored: bf16, f16, f32, or k=X,v=Y");
+}
+
+Owned<llmrt_plan> make_plan(const Loaded& loaded, const ModelArgs& model,
+                            const llmrt_engine_options& options) {
+  const ModelOptions model_options(model);
+  const Owned<llmrt_source> source = open_source(model);
+  llmrt_plan* plan = nullptr;
+  check(llmrt_plan_create(loaded.runtime.get(), source.get(), &model_options.c, &options, &plan));
+  return Owned<llmrt_plan>(plan);
+}
+
+llmrt_plan_info info_of(const llmrt_plan* plan) {
+  llmrt_plan_info info;
+  info.struct_size = sizeof info;
+  check(llmrt_plan_get_info(plan, &info));
+  return info;
 }
 
 void fill(const EngineArgs& args, llmrt_engine_options& options) {
@@ -168,9 +279,16 @@ void GenArgs::add_to(CLI::App& app) {
   app.add_option("--xtc-threshold", options.xtc_threshold, "for XTC");
   app.add_option("--dry-multiplier", options.dry_multiplier,
                  "penalty of repeated sequences, 0: off");
-  app.add_option("--sampler-chain", sampler_chain, "order of the sampling steps");
-  app.add_option("--logprobs", options.logprobs, "alternatives per token in --json");
-  app.add_option("--timeout-ms", options.timeout_ms, "give up after so long");
+  app.add_option("--dry-base", options.dry_base, "its growth with each further token")
+      ->capture_default_str();
+  app.add_option("--dry-allowed-length", options.dry_allowed_length,
+                 "longest repetition that is free")
+      ->capture_default_str();
+  add_text(app, "--sampler-chain", sampler_chain,
+           "the sampling steps in their order, A;B;C; \"\": none");
+  app.add_option("--timeout-ms", options.timeout_ms, "give up after so long, 0: never");
+  app.add_option("--stall-timeout-ms", options.stall_timeout_ms,
+                 "give up when no token comes for so long, 0: never");
   app.add_flag("--ignore-eos", options.ignore_eos, "do not end at an end-of-turn token");
   std::vector<std::string>& stops = stop;
   add_texts(app, "--stop", stops, "end the answer before TEXT (repeatable)");
@@ -187,7 +305,7 @@ void GenArgs::add_to(CLI::App& app) {
 
 const llmrt_gen_options& GenArgs::finished() {
   if (!logit_bias.empty()) options.logit_bias = logit_bias.c_str();
-  if (!sampler_chain.empty()) options.sampler_chain = sampler_chain.c_str();
+  if (sampler_chain) options.sampler_chain = sampler_chain->c_str();
   if (!stop.empty() && !stop_list) {
     llmrt_strlist* list = nullptr;
     check(llmrt_strlist_create(&list));
@@ -208,12 +326,12 @@ void PromptArgs::add_to(CLI::App& app, bool with_positional) {
 }
 
 std::string PromptArgs::read() const {
-  if (text) return *text;
-  if (positional) return *positional;
-  if (file) return read_file(*file);
-  if (isatty(STDIN_FILENO))
-    throw Failure{"no prompt: give it as an argument, with -p TEXT or with -f FILE", 2};
-  return read_file("-");
+  const bool typed = text || positional;
+  if (!typed && !file && isatty(STDIN_FILENO))
+    fail_usage("no prompt: give it as an argument, with -p TEXT or with -f FILE");
+  std::string content = text ? *text : positional ? *positional : read_file(file ? *file : "-");
+  check_utf8(typed ? "the prompt" : file && *file != "-" ? *file : "standard input", content);
+  return content;
 }
 
 }  // namespace cli

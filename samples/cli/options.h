@@ -10,14 +10,20 @@
 
 namespace cli {
 
-// Where a model comes from and how it is loaded.
+// Where a model comes from and how it is loaded. A subcommand registers what it makes use of, nothing else.
 struct ModelArgs {
   std::string path;
   int threads = 0;
   std::string device = "auto";
   std::string chat_template;           // name or file
   std::vector<std::string> overrides;  // KEY=VALUE
-  void add_to(CLI::App& app, bool required = true);
+  CLI::Option* add_path(CLI::App& app);
+  void add_threads(CLI::App& app);
+  CLI::Option* add_device(CLI::App& app);
+  CLI::Option* add_chat_template(CLI::App& app);
+  CLI::Option* add_overrides(CLI::App& app);
+  // All but the template: what computing takes.
+  void add_computing(CLI::App& app);
 };
 
 struct Loaded {
@@ -33,15 +39,21 @@ struct EngineArgs {
   int ctx = 0;
   std::string kv_type;
   void add_to(CLI::App& app);
+  void add_kv_type(CLI::App& app);
 };
 void fill(const EngineArgs& args, llmrt_engine_options& options);
+// What the file and an engine would take, with the options that the model was loaded with.
+Owned<llmrt_plan> make_plan(const Loaded& loaded, const ModelArgs& model,
+                            const llmrt_engine_options& options);
+llmrt_plan_info info_of(const llmrt_plan* plan);
 Owned<llmrt_engine> make_engine(const Loaded& loaded, const llmrt_engine_options& options);
 
 // How an answer is made. The strings live here: options only point to them.
 struct GenArgs {
   llmrt_gen_options options;
   std::vector<std::string> stop;
-  std::string logit_bias, sampler_chain;
+  std::string logit_bias;
+  std::optional<std::string> sampler_chain;
   Owned<llmrt_strlist> stop_list;
   GenArgs();
   void add_to(CLI::App& app);
@@ -52,6 +64,7 @@ struct GenArgs {
 struct PromptArgs {
   std::optional<std::string> text, file, positional;
   void add_to(CLI::App& app, bool with_positional);
+  // Well-formed UTF-8, or a failure that names where it came from.
   std::string read() const;
 };
 
@@ -63,5 +76,8 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std
                       const std::string& help);
 CLI::Option* add_texts(CLI::App& app, const std::string& names, std::vector<std::string>& into,
                        const std::string& help);
+
+// The library names fields of its structs; the user typed options of the subcommand. A bad value is a usage error.
+void name_option(Failure& failure, const CLI::App& app);
 
 }  // namespace cli

@@ -19,11 +19,13 @@ namespace cli {
 namespace {
 
 constexpr size_t kFirstKlPosition = 16;
+constexpr int kMostCtx = 1 << 24;  // of an engine
 
 struct PerplexityArgs {
   ModelArgs model;
   EngineArgs engine;
-  std::string file, kl_base;
+  std::string file;
+  std::optional<std::string> kl_base;
   int windows = 0;
   bool json = false;
 };
@@ -53,53 +55,66 @@ struct Divergence {
   double mean_kl = 0, top1 = 0;
 };
 
-Divergence compare(Evaluator& evaluator, std::span<const int32_t> window, const std::string& path) {
-  const std::string bytes = read_file(path);
-  const size_t n_vocab = evaluator.n_vocab();
-  const size_t n_rows = std::min(bytes.size() / sizeof(float) / n_vocab, window.size());
+// Rows of the first window that the reference's bytes hold.
+size_t n_reference_rows(const std::string& path, const std::string& bytes, size_t n_vocab,
+                        size_t ctx) {
+  const size_t n_rows = std::min(bytes.size() / sizeof(float) / n_vocab, ctx);
   if (bytes.size() % (sizeof(float) * n_vocab) != 0 || n_rows <= kFirstKlPosition)
-    fail(path + ": " + std::to_string(bytes.size()) + " bytes; wanted are more than " +
-         std::to_string(kFirstKlPosition) + " rows of " + std::to_string(n_vocab) + " float32");
+    fail(path + ": " + std::to_string(bytes.size()) + " bytes and --ctx " + std::to_string(ctx) +
+         "; wanted are more than " + std::to_string(kFirstKlPosition) + " rows of " +
+         std::to_string(n_vocab) + " float32, and as many tokens");
+  return n_rows;
+}
+
+Divergence compare(Evaluator& evaluator, std::span<const int32_t> window,
+                   const std::string& bytes) {
+  const size_t n_vocab = evaluator.n_vocab(), n_rows = window.size();
   Divergence sum;
   std::vector<float> reference(n_vocab);
-  evaluator.rows(window.first(n_rows), kFirstKlPosition,
-                 [&](size_t position, std::span<const float> row) {
-                   std::memcpy(reference.data(), bytes.data() + position * n_vocab * sizeof(float),
-                               n_vocab * sizeof(float));
-                   sum.mean_kl += kl_divergence(reference, row);
-                   sum.top1 += best_of(reference) == best_of(row) ? 1 : 0;
-                 });
+  evaluator.rows(window, kFirstKlPosition, [&](size_t position, std::span<const float> row) {
+    std::memcpy(reference.data(), bytes.data() + position * n_vocab * sizeof(float),
+                n_vocab * sizeof(float));
+    sum.mean_kl += kl_divergence(reference, row);
+    sum.top1 += best_of(reference) == best_of(row) ? 1 : 0;
+  });
   const auto n = static_cast<double>(n_rows - kFirstKlPosition);
   return {sum.mean_kl / n, sum.top1 / n};
 }
 
-int perplexity(PerplexityArgs& args) {
+// The id that the model puts before every text, -1: none. Any text shows it, so a letter does.
+int32_t added_bos(llmrt_model* model) {
+  const int32_t bos = llmrt_token_special(model, 0);
+  const std::vector<int32_t> with = tokens_of_text(model, "a", 1);
+  const std::vector<int32_t> without = tokens_of_text(model, "a", 0);
+  const bool added = !with.empty() && with[0] == bos && (without.empty() || without[0] != bos);
+  return added ? bos : -1;
+}
+
+int perplexity(const PerplexityArgs& args) {
+  check_range("--ctx", args.engine.ctx, 4, kMostCtx);
+  check_range("--windows", args.windows, 0, INT32_MAX);
   const auto ctx = static_cast<size_t>(args.engine.ctx);
-  if (args.engine.ctx < 4)
-    throw Failure{"--ctx " + std::to_string(args.engine.ctx) + ": allowed is 4 and up", 2};
   const std::string text = read_file(args.file);
+  check_utf8(args.file == "-" ? "standard input" : args.file, text);
+  const std::string reference = args.kl_base ? read_file(*args.kl_base) : std::string();
   const Loaded loaded = load(args.model);
   std::vector<int32_t> ids = tokens_of_text(loaded.model.get(), text, 1);
-  const int32_t bos = llmrt_token_special(loaded.model.get(), 0);
-  const std::vector<int32_t> plain =
-      tokens_of_text(loaded.model.get(), text.substr(0, std::min<size_t>(text.size(), 1)), 0);
-  const std::vector<int32_t> with_bos =
-      tokens_of_text(loaded.model.get(), text.substr(0, std::min<size_t>(text.size(), 1)), 1);
-  const bool adds_bos =
-      bos >= 0 && !with_bos.empty() && with_bos[0] == bos && (plain.empty() || plain[0] != bos);
+  const int32_t bos = added_bos(loaded.model.get());
   size_t n_windows = ids.size() / ctx;
   if (n_windows == 0)
     fail(args.file + ": " + std::to_string(ids.size()) + " tokens; one window needs " +
          std::to_string(ctx));
   if (args.windows > 0) n_windows = std::min(n_windows, static_cast<size_t>(args.windows));
 
-  Evaluator evaluator(loaded, args.engine, ctx);
+  Evaluator evaluator(loaded, args.engine.kv_type, ctx);
+  const size_t n_kl_rows =
+      args.kl_base ? n_reference_rows(*args.kl_base, reference, evaluator.n_vocab(), ctx) : 0;
   double nll = 0;
   size_t n_scored = 0;
   Json running = Json::array();
   for (size_t w = 0; w < n_windows; ++w) {
     const std::span<int32_t> window = std::span(ids).subspan(w * ctx, ctx);
-    if (adds_bos) window[0] = bos;
+    if (bos >= 0) window[0] = bos;
     evaluator.rows(window, ctx / 2, [&](size_t position, std::span<const float> row) {
       if (position + 1 == ctx) return;
       nll += log_sum_exp(row) - row[static_cast<size_t>(window[position + 1])];
@@ -115,8 +130,8 @@ int perplexity(PerplexityArgs& args) {
                {"windows", n_windows},
                {"n_scored", n_scored},
                {"ctx", ctx}};
-  if (!args.kl_base.empty()) {
-    const Divergence d = compare(evaluator, std::span(ids).first(ctx), args.kl_base);
+  if (args.kl_base) {
+    const Divergence d = compare(evaluator, std::span(ids).first(n_kl_rows), reference);
     json["mean_kl"] = d.mean_kl;
     json["top1"] = d.top1;
   }
@@ -137,11 +152,12 @@ int perplexity(PerplexityArgs& args) {
 Command add_perplexity(CLI::App& app) {
   auto args = std::make_shared<PerplexityArgs>();
   args->engine.ctx = 512;
-  args->model.add_to(app);
+  args->model.add_computing(app);
   app.add_option("FILE", args->file, "UTF-8 text")->required();
-  args->engine.add_to(app);
+  app.add_option("--ctx", args->engine.ctx, "tokens of a window")->capture_default_str();
+  args->engine.add_kv_type(app);
   app.add_option("--windows", args->windows, "only the first N windows, 0: all");
-  app.add_option("--kl-base", args->kl_base, "logits of the first window by a reference")
+  add_text(app, "--kl-base", args->kl_base, "logits of the first window by a reference")
       ->type_name("FILE");
   app.add_flag("--json", args->json, "print the figures as JSON");
   return [args] { return perplexity(*args); };

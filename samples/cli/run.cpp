@@ -29,13 +29,7 @@ Owned<llmrt_request> submit(RunArgs& args, llmrt_engine* engine, const std::stri
     Json messages = Json::array();
     if (!args.system.empty()) messages.push_back({{"role", "system"}, {"content", args.system}});
     messages.push_back({{"role", "user"}, {"content", prompt}});
-    // Ill-formed UTF-8 reaches the library as it is, so that its sentence names the offset.
-    std::string text;
-    try {
-      text = messages.dump();
-    } catch (const Json::type_error&) {
-      fail("the prompt is not valid UTF-8");
-    }
+    const std::string text = messages.dump();
     check(llmrt_submit_chat(engine, text.c_str(), &args.gen.finished(), &request));
   }
   return Owned<llmrt_request>(request);
@@ -68,10 +62,23 @@ void print_result(const RunArgs& args, llmrt_request* request) {
   print_json(json);
 }
 
-int run(RunArgs& args) {
+// Options that say something about what is not done here would be lost without a word.
+void check_company(const RunArgs& args) {
   if (args.special && !args.raw)
-    throw Failure{"--special belongs to --raw: a chat's special tokens come from the template", 2};
+    fail_usage("--special belongs to --raw: a chat's special tokens come from the template");
+  if (args.raw && !args.system.empty())
+    fail_usage("--system belongs to a chat: --raw continues the text itself");
+  if (args.raw && !args.model.chat_template.empty())
+    fail_usage("--chat-template belongs to a chat: --raw continues the text itself");
+  if (args.gen.options.logprobs != 0 && !args.json)
+    fail_usage("--logprobs belongs to --json, which prints them");
+}
+
+int run(RunArgs& args) {
+  check_company(args);
+  check_utf8("--system", args.system);
   const std::string prompt = args.prompt.read();
+  if (prompt.empty()) fail_usage("the prompt is empty");
   const Loaded loaded = load(args.model);
   llmrt_engine_options options;
   llmrt_engine_options_init(&options, sizeof options);
@@ -104,12 +111,15 @@ int run(RunArgs& args) {
 
 Command add_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
-  args->model.add_to(app);
+  args->model.add_computing(app);
+  args->model.add_chat_template(app);
   args->engine.add_to(app);
   args->gen.add_to(app);
   args->prompt.add_to(app, true);
   app.add_option("--samples,--n", args->gen.options.n, "answers to the same prompt")
       ->capture_default_str();
+  app.add_option("--logprobs", args->gen.options.logprobs,
+                 "with --json: the N most probable tokens at each place");
   app.add_option("--system", args->system, "system message");
   app.add_flag("--raw", args->raw, "continue the text itself, without the chat template");
   app.add_flag("--special", args->special, "with --raw: special-token text becomes special tokens");

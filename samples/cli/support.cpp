@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -17,7 +18,14 @@ volatile std::sig_atomic_t interrupt_flag = 0;
 
 }  // namespace
 
-void fail(std::string sentence) { throw Failure{std::move(sentence), 1}; }
+void fail(std::string sentence) { throw Failure{std::move(sentence), 1, LLMRT_OK, {}}; }
+void fail_usage(std::string sentence) { throw Failure{std::move(sentence), 2, LLMRT_OK, {}}; }
+
+void check_range(const char* flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return;
+  fail_usage(std::string(flag) + " is " + std::to_string(value) + "; allowed is " +
+             std::to_string(least) + " to " + std::to_string(most));
+}
 
 void throw_last_error() {
   llmrt_error_info info;
@@ -30,9 +38,7 @@ void throw_last_error() {
     if (sentence.find("line " + std::to_string(info.line)) == std::string::npos)
       sentence = place + ": " + sentence;
   }
-  if (info.status == LLMRT_ERR_TEMPLATE && std::string_view(info.where) == "chat_template")
-    sentence += "; here: --chat-template NAME|FILE, or --raw for plain text";
-  fail(std::move(sentence));
+  throw Failure{std::move(sentence), 1, info.status, info.where};
 }
 
 void check(llmrt_status status) {
@@ -47,7 +53,7 @@ void catch_interrupts() {
 }
 bool interrupted() { return interrupt_flag != 0; }
 void clear_interrupt() { interrupt_flag = 0; }
-void throw_interrupted() { throw Failure{"interrupted", 130}; }
+void throw_interrupted() { throw Failure{"interrupted", 130, LLMRT_OK, {}}; }
 
 std::string read_file(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
@@ -68,15 +74,46 @@ bool file_exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
+void check_utf8(const std::string& name, std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (size_t i = 0; i < text.size();) {
+    const unsigned lead = byte(i);
+    const size_t n = lead < 0x80   ? 1
+                     : lead < 0xc2 ? 0
+                     : lead < 0xe0 ? 2
+                     : lead < 0xf0 ? 3
+                     : lead < 0xf5 ? 4
+                                   : 0;
+    bool good = n > 0 && n <= text.size() - i;
+    uint32_t point = n > 1 ? lead & (0x7fu >> n) : lead;
+    for (size_t k = 1; good && k < n; ++k) {
+      good = (byte(i + k) & 0xc0u) == 0x80u;
+      point = point << 6 | (byte(i + k) & 0x3fu);
+    }
+    if (n == 3) good = good && point >= 0x800 && (point < 0xd800 || point >= 0xe000);
+    if (n == 4) good = good && point >= 0x10000 && point <= 0x10ffff;
+    if (!good) {
+      char place[64];
+      std::snprintf(place, sizeof place, ": not UTF-8: byte 0x%02x at offset %zu", lead, i);
+      fail(name + place);
+    }
+    i += n;
+  }
+}
+
+bool rename_subject(std::string& sentence, std::string_view subject, std::string_view name) {
+  if (!std::string_view(sentence).starts_with(subject)) return false;
+  if (sentence.size() > subject.size()) {
+    const auto next = static_cast<unsigned char>(sentence[subject.size()]);
+    if (std::isalnum(next) || next == '_') return false;
+  }
+  sentence.replace(0, subject.size(), name);
+  return true;
+}
+
 std::string take_text(char* text) {
   const std::unique_ptr<char, void (*)(void*)> owner(text, llmrt_free);
   return text ? std::string(text) : std::string();
-}
-
-Json parse_json(const std::string& text, const std::string& name) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) fail(name + " is not valid JSON");
-  return json;
 }
 
 void write_out(std::string_view text) {

@@ -33,8 +33,14 @@ using Owned = std::unique_ptr<Handle, Release>;
 struct Failure {
   std::string sentence;
   int exit_status = 1;
+  // of a failure of the library: llmrt_error_info
+  llmrt_status status = LLMRT_OK;
+  std::string where;
 };
 [[noreturn]] void fail(std::string sentence);
+[[noreturn]] void fail_usage(std::string sentence);
+// "-r 0: allowed is 1 to 1000"
+void check_range(const char* flag, int64_t value, int64_t least, int64_t most);
 // Throws the library's last error if status is one.
 void check(llmrt_status status);
 [[noreturn]] void throw_last_error();
@@ -45,10 +51,15 @@ bool interrupted();
 void clear_interrupt();
 [[noreturn]] void throw_interrupted();
 
-std::string read_file(const std::string& path);  // byte for byte; "-": standard input
+// Byte for byte; "-": standard input.
+std::string read_file(const std::string& path);
 bool file_exists(const std::string& path);
-std::string take_text(char* text);  // owns and frees what the library gave
-Json parse_json(const std::string& text, const std::string& name);
+// Fails with the offset of the first byte that is wrong. name: the file or option that the text came from.
+void check_utf8(const std::string& name, std::string_view text);
+// "messages is no array" -> "chat.json is no array". False: the sentence begins with something else.
+bool rename_subject(std::string& sentence, std::string_view subject, std::string_view name);
+// Owns and frees what the library gave.
+std::string take_text(char* text);
 void write_out(std::string_view text);  // standard output, flushed; fails on a full disk
 void print_json(const Json& json);
 void print_json_line(const Json& json);  // large arrays on one line

@@ -64,7 +64,8 @@ std::vector<int32_t> tokens_of_text(llmrt_model* model, const std::string& text,
 
 Command add_tokenize(CLI::App& app) {
   auto args = std::make_shared<TokenizeArgs>();
-  args->model.add_to(app);
+  args->model.add_path(app)->required();
+  args->model.add_overrides(app);
   args->prompt.add_to(app, true);
   app.add_flag("--special", args->special,
                "add the file's special tokens, and read special-token text as special tokens");
