@@ -35,6 +35,9 @@ Status CompiledPass::take_memory() {
                  options_.max_rows,
                  static_cast<unsigned long long>(plan_.arena_bytes + plan_.parts_bytes +
                                                  plan_.logits_bytes));
+  arena_.fault_in(plan_.arena_bytes);
+  parts_.fault_in(plan_.parts_bytes);
+  logits_.fault_in(plan_.logits_bytes / options_.max_out);  // one row: most passes want no more
   arena_base_ = arena_.data();
   logits_base_ = logits_.data();
   parts_base_ = parts_.as<float>();

@@ -17,6 +17,7 @@ class WorkerScratch {
     if (buffer_ && n_workers <= n_ && slot_bytes == slot_bytes_) return true;
     Buffer more = Buffer::make(bytes_for(n_workers, slot_bytes));
     if (!more) return false;
+    more.fault_in(more.size());
     buffer_ = std::move(more);
     n_ = n_workers;
     slot_bytes_ = slot_bytes;

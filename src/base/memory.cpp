@@ -1,6 +1,8 @@
 #include "base/memory.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 
 #include "base/default_allocator.h"
 
@@ -63,6 +65,10 @@ Buffer Buffer::make(size_t size) noexcept {
   b.size_ = size;
   if (huge) advise_huge_pages(b.data_, size);
   return b;
+}
+
+void Buffer::fault_in(size_t n) {
+  if (data_) std::memset(data_, 0, std::min(n, size_));
 }
 
 void Buffer::reset() {

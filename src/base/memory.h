@@ -40,6 +40,9 @@ class Buffer {
   static Buffer make(
       size_t size) noexcept;  // data() == nullptr on failure (size 0 also gives nullptr)
   void reset();
+  // Has the first n bytes backed by pages now (contents become 0), so that nobody waits for the system later: clearing a 2 MiB
+  // page takes 0.4 ms.
+  void fault_in(size_t n);
   uint8_t* data() { return static_cast<uint8_t*>(data_); }
   const uint8_t* data() const { return static_cast<const uint8_t*>(data_); }
   template <class T>

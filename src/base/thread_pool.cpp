@@ -16,10 +16,12 @@
 namespace llmrt {
 namespace {
 
-// Waiting: spin this long with pause, then yield a few times, then sleep. Spinning longer than a phase gap buys nothing and costs
-// a busy host its time slice.
+// Waiting: spin this long with pause, then yield, then sleep. Spinning longer than a phase gap buys nothing and costs a busy host its
+// time slice. The caller yields for the length of a chunk: a processor that sleeps takes longer than that to wake up (0.14 ms is
+// usual in a virtual machine).
 constexpr int kSpinIdleNs = 50'000;
 constexpr int kSpinFinishNs = 4'000;
+constexpr int kYieldFinishNs = 200'000;
 constexpr int kYields = 8;
 
 constexpr uint64_t make_word(uint32_t epoch, uint32_t next) {
@@ -52,9 +54,21 @@ struct ThreadPool::Impl {
   std::atomic<bool> stop{false};
 
   struct Worker {
-    Impl* impl;
-    uint32_t index;
+    Impl* impl = nullptr;
+    uint32_t index = 0;
     platform::Thread thread;
+    std::atomic<int32_t> thread_id{0};
+    std::atomic<bool> asleep{false};
+    std::atomic<bool> moved{
+        false};  // by keep_sleepers_off_this_cpu; `allowed` is what to go back to
+    platform::CpuSet allowed;
+
+    void take_back_move() {
+      if (moved.load(std::memory_order_acquire)) {
+        platform::allow_cpus(0, allowed);
+        moved.store(false, std::memory_order_release);
+      }
+    }
   };
   std::vector<std::unique_ptr<Worker>> workers;  // n_workers - 1
 
@@ -75,7 +89,9 @@ struct ThreadPool::Impl {
     stop.store(false);
     workers.reserve(n);
     for (uint32_t i = 1; i < n; ++i) {
-      auto worker = std::make_unique<Worker>(Worker{this, i, {}});
+      auto worker = std::make_unique<Worker>();
+      worker->impl = this;
+      worker->index = i;
       char name[24];
       std::snprintf(name, sizeof name, "llmrt-%u", i);
       Status started = platform::start_thread(
@@ -97,13 +113,27 @@ struct ThreadPool::Impl {
     workers.clear();
   }
 
+  // The system likes to wake a thread on the CPU of whoever wakes it, where the two take turns for milliseconds while another CPU is
+  // idle: in a frame of 2 ms the worker would be no help at all. So sleepers are kept off that CPU until they are awake.
+  void keep_sleepers_off_this_cpu() {
+    platform::CpuSet taken;
+    taken.add(platform::current_cpu());
+    for (auto& w : workers) {
+      if (w->asleep.load(std::memory_order_relaxed) && !w->moved.load(std::memory_order_acquire) &&
+          platform::move_thread_off(w->thread_id.load(std::memory_order_relaxed), taken,
+                                    w->allowed))
+        w->moved.store(true, std::memory_order_release);
+    }
+  }
+
   static void worker_main(void* raw) {
     auto& self = *static_cast<Worker*>(raw);
+    self.thread_id.store(platform::current_thread_id(), std::memory_order_relaxed);
     const ThreadPoolOptions& o = self.impl->options;
     if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 1);
     {
       const FloatControlScope floats;
-      self.impl->work(self.index);
+      self.impl->work(self);
     }
     if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 0);
   }
@@ -129,14 +159,14 @@ struct ThreadPool::Impl {
     if (caller_sleeps.load(std::memory_order_seq_cst)) platform::futex_wake_all(finished);
   }
 
-  void work(uint32_t index) {
+  void work(Worker& self) {
     uint32_t last_epoch = 0;
     while (!stop.load(std::memory_order_relaxed)) {
-      const uint32_t epoch = wait_for_run(last_epoch);
+      const uint32_t epoch = wait_for_run(self, last_epoch);
       if (epoch == 0) return;
       uint32_t chunk = 0;
       while (claim(epoch, false, chunk)) {
-        (*body.load(std::memory_order_relaxed))(chunk, index);
+        (*body.load(std::memory_order_relaxed))(chunk, self.index);
         finish_chunk();
       }
       last_epoch = epoch;
@@ -144,7 +174,7 @@ struct ThreadPool::Impl {
   }
 
   // The next even epoch that is not `last`; 0 when the pool stops.
-  uint32_t wait_for_run(uint32_t last) {
+  uint32_t wait_for_run(Worker& self, uint32_t last) {
     auto open_run = [&]() -> uint32_t {
       const uint32_t e = epoch_of(word.load(std::memory_order_acquire));
       return (e & 1u) == 0 && e != last ? e : 0;
@@ -163,10 +193,13 @@ struct ThreadPool::Impl {
     }
     for (;;) {
       const uint32_t rung = bell.load(std::memory_order_acquire);
+      self.asleep.store(true, std::memory_order_relaxed);
       n_sleeping.fetch_add(1, std::memory_order_seq_cst);
       uint32_t e = open_run();
       if (!e && !stop.load()) platform::futex_wait(bell, rung);
       n_sleeping.fetch_sub(1, std::memory_order_seq_cst);
+      self.asleep.store(false, std::memory_order_relaxed);
+      self.take_back_move();
       if (stop.load()) return 0;
       if (!e) e = open_run();
       if (e) return e;
@@ -181,10 +214,11 @@ struct ThreadPool::Impl {
         platform::cpu_relax();
       }
     } while (now_ns() < spin_until);
-    for (int i = 0; i < kYields; ++i) {
+    const int64_t yield_until = spin_until + kYieldFinishNs;
+    do {
       platform::yield_cpu();
       if (finished.load(std::memory_order_acquire) == claimed) return;
-    }
+    } while (now_ns() < yield_until);
     caller_sleeps.store(1, std::memory_order_seq_cst);
     for (;;) {
       const uint32_t f = finished.load(std::memory_order_seq_cst);
@@ -211,6 +245,7 @@ struct ThreadPool::Impl {
     if (epoch == 0) epoch = 2;  // 0 means "no run" to workers
     word.store(make_word(epoch, begin), std::memory_order_seq_cst);
     if (n_sleeping.load(std::memory_order_seq_cst)) {
+      keep_sleepers_off_this_cpu();
       bell.fetch_add(1, std::memory_order_seq_cst);
       platform::futex_wake_all(bell);
     }

@@ -1,8 +1,10 @@
 #include "base/thread_pool.h"
 
 #include <doctest/doctest.h>
+#include <sched.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -84,6 +86,26 @@ TEST_CASE("thread_pool: workers that fell asleep wake up, and resizing keeps the
       CHECK(count.load() == 50);
     }
   }
+}
+
+TEST_CASE("thread_pool: a worker that woke may run where it might before it slept") {
+  auto pool = make_pool(2);
+  cpu_set_t host;
+  REQUIRE(sched_getaffinity(0, sizeof host, &host) == 0);
+  std::atomic<int> by_worker{0}, wrong{0};
+  for (int frame = 0; frame < 40; ++frame) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // longer than workers spin
+    pool->run(0, 40, [&](uint32_t, uint32_t worker) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+      if (worker == 0) return;
+      cpu_set_t mine;
+      sched_getaffinity(0, sizeof mine, &mine);
+      ++by_worker;
+      if (!CPU_EQUAL(&mine, &host)) ++wrong;
+    });
+  }
+  CHECK(by_worker.load() > 0);
+  CHECK(wrong.load() == 0);
 }
 
 TEST_CASE("thread_pool: the host's floating-point control word is restored") {

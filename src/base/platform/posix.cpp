@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <iterator>
 #include <memory>
 
 #include "base/platform/thread.h"
@@ -92,5 +93,29 @@ void futex_wake_all(std::atomic<uint32_t>& word) {
 }
 
 void yield_cpu() { sched_yield(); }
+
+int32_t current_cpu() { return sched_getcpu(); }
+int32_t current_thread_id() { return static_cast<int32_t>(syscall(SYS_gettid)); }
+
+static_assert(sizeof(CpuSet) == sizeof(cpu_set_t));
+
+bool move_thread_off(int32_t thread_id, const CpuSet& taken, CpuSet& allowed_before) {
+  cpu_set_t set;
+  if (sched_getaffinity(thread_id, sizeof set, &set) != 0) return false;
+  std::memcpy(allowed_before.bits, &set, sizeof set);
+  CpuSet rest;
+  uint64_t any = 0;
+  for (size_t i = 0; i < std::size(rest.bits); ++i)
+    any |= rest.bits[i] = allowed_before.bits[i] & ~taken.bits[i];
+  if (!any) return false;
+  allow_cpus(thread_id, rest);
+  return true;
+}
+
+void allow_cpus(int32_t thread_id, const CpuSet& cpus) {
+  cpu_set_t set;
+  std::memcpy(&set, cpus.bits, sizeof set);
+  sched_setaffinity(thread_id, sizeof set, &set);
+}
 
 }  // namespace llmrt::platform

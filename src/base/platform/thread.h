@@ -27,6 +27,22 @@ void join_thread(Thread& thread);
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected);
 void futex_wake_all(std::atomic<uint32_t>& word);
 
+// CPUs by number; those from 1024 on are never in it.
+struct CpuSet {
+  uint64_t bits[16] = {};
+  void add(int32_t cpu) {
+    if (cpu >= 0 && cpu < 1024) bits[cpu / 64] |= uint64_t{1} << (cpu % 64);
+  }
+  bool has(int32_t cpu) const {
+    return cpu >= 0 && cpu < 1024 && ((bits[cpu / 64] >> (cpu % 64)) & 1u);
+  }
+};
+int32_t current_cpu();  // -1: not known
+int32_t current_thread_id();
+// Moves a thread of ours off `taken`, to other CPUs that it may use, and tells where it was allowed before. False: there are none.
+bool move_thread_off(int32_t thread_id, const CpuSet& taken, CpuSet& allowed_before);
+void allow_cpus(int32_t thread_id, const CpuSet& cpus);
+
 inline void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
