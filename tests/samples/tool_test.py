@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What the tool says about a command line it cannot do, and with which exit status.
+
+    tool_test.py LLMRT MODEL MODEL_WITHOUT_A_TEMPLATE
+
+A case: arguments, exit status, words that standard error has, words that it lacks. M and T stand for the models.
+"""
+import os
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+
+CASES = [
+    # commands and options
+    ([], 2, ["a command is missing", "perplexity"]),
+    (["foo"], 2, ["foo is no command", "run, chat"]),
+    (["--bogus"], 2, ["--bogus is no option of llmrt "]),
+    (["run", "M", "--tmp", "1", "hi"], 2, ["--tmp is no option of llmrt run"], [" hi"]),
+    (["perplexity", "M", "--tmp"], 2, ["--tmp is no option"], ["FILE"]),
+    (["run", "M", "hi", "-x"], 2, ["-x is no option"]),
+    (["run"], 2, ["MODEL is required"]),
+    # values: the option is named as it was typed, out of range is usage
+    (["run", "M", "-n", "-5", "hi"], 2, ["--max-tokens is -5"], ["max_tokens"]),
+    (["run", "M", "-t", "-1", "hi"], 2, ["--threads is -1"]),
+    (["run", "M", "-t", "100000", "hi"], 2, ["--threads is 100000"]),
+    (["run", "M", "--ctx", "-1", "hi"], 2, ["--ctx is -1"], ["ctx_tokens"]),
+    (["run", "M", "--samples", "0", "hi"], 2, ["--samples is 0"]),
+    (["run", "M", "--temp", "-7", "hi"], 2, ["--temp is -7"], ["temperature is"]),
+    (["run", "M", "--dry-base", "0.5", "hi"], 2, ["--dry-base is 0.5"]),
+    (["run", "M", "--dry-allowed-length", "-1", "hi"], 2, ["--dry-allowed-length is -1"]),
+    (["run", "M", "--stall-timeout-ms", "-1", "hi"], 2, ["--stall-timeout-ms is -1"]),
+    (["run", "M", "--sampler-chain", "nope", "hi"], 2, ["--sampler-chain: unknown step"]),
+    (["run", "M", "--sampler-chain", "", "--temp", "1", "hi"], 0, []),
+    (["run", "M", "--logit-bias", "[]", "hi"], 2, ["--logit-bias"], ["logit_bias"]),
+    (["run", "M", "--device", "zz", "hi"], 2, ["--device", '"zz"']),
+    (["run", "M", "--override", "x", "hi"], 2, ["--override x", "KEY=VALUE"]),
+    (["run", "M", "--override", 'x={"a":1}', "hi"], 2, ["--override: key"], ["metadata overrides"]),
+    (["perplexity", "M", "TMP/text", "--ctx", "1"], 2, ["--ctx is 1"]),
+    (["perplexity", "M", "TMP/text", "--windows", "-3"], 2, ["--windows is -3"]),
+    (["bench", "M", "-r", "0"], 2, ["-r is 0"]),
+    (["bench", "M", "-p", "9000000"], 2, ["-p is 9000000"]),
+    (["bench", "M", "-p", "0", "-n", "0"], 2, ["-p and -n"]),
+    # inspect's plan is part of the answer
+    (["inspect", "M", "--kv-type", "zz"], 2, ["--kv-type"]),
+    (["inspect", "M", "--ctx", "999999999"], 2, ["--ctx is 999999999"]),
+    (["inspect", "M", "--device", "zz"], 2, ["--device"]),
+    (["inspect", "M", "--all"], 2, ["--json"]),
+    # options of another command, or of another way to use this one
+    (["doctor", "-t", "1"], 2, ["-t is no option of llmrt doctor"]),
+    (["doctor", "--device", "cpu"], 2, ["MODEL"]),
+    (["logits", "M", "--tokens", "1", "--out", "TMP/out", "--ctx", "5"], 2, ["--ctx is no option"]),
+    (["tokenize", "M", "--device", "cpu", "hi"], 2, ["--device is no option"]),
+    (["chat", "M", "--logprobs", "3"], 2, ["--logprobs is no option"]),
+    (["run", "M", "--logprobs", "3", "hi"], 2, ["--logprobs", "--json"]),
+    (["run", "M", "--raw", "--system", "x", "hi"], 2, ["--system"]),
+    (["run", "M", "--raw", "--chat-template", "chatml", "hi"], 2, ["--chat-template"]),
+    (["render", "--template", "TMP/fails.jinja", "--messages", "TMP/chat", "--override", "a=b"], 2, ["--override"]),
+    # a model without a template: what this command has against it
+    (["run", "T", "hi"], 1, ["--chat-template NAME|FILE, or --raw for"]),
+    (["chat", "T"], 1, ["--chat-template NAME|FILE, or llmrt run --raw"]),
+    (["render", "T", "--messages", "TMP/chat"], 1, ["--chat-template NAME|FILE"], ["--raw"]),
+    # files are named, with the place
+    (["perplexity", "M", "TMP/ff"], 1, ["TMP/ff: not UTF-8: byte 0xff at offset 2"]),
+    (["tokenize", "M", "-f", "TMP/ff"], 1, ["TMP/ff: not UTF-8: byte 0xff at offset 2"]),
+    (["run", "M", "-f", "TMP/ff"], 1, ["TMP/ff: not UTF-8: byte 0xff at offset 2"]),
+    (["render", "M", "--messages", "TMP/ff"], 1, ["TMP/ff", "offset 2"]),
+    (["render", "M", "--messages", "TMP/chat", "--tools", "TMP/brace"], 1, ["TMP/brace: not JSON at byte 1"]),
+    (["render", "M", "--messages", "TMP/chat", "--kwargs", "TMP/brace"], 1, ["TMP/brace: not JSON at byte 1"]),
+    (["render", "--template", "TMP/fails.jinja", "--messages", "TMP/chat"], 1, ["TMP/fails.jinja, line 1"]),
+    (["perplexity", "M", "TMP/text", "--ctx", "32", "--kl-base", "TMP/none"], 1, ["TMP/none"], ["window"]),
+    (["perplexity", "M", "TMP/text", "--ctx", "32", "--kl-base", "TMP/text"], 1, ["TMP/text", "float32"], ["window"]),
+    # an empty prompt
+    (["run", "M"], 2, ["empty"]),
+    (["run", "M", "-p", ""], 2, ["empty"]),
+    (["run", "M", "-f", "TMP/empty"], 2, ["empty"]),
+    # a text that begins with more than one byte
+    (["perplexity", "M", "TMP/text", "--ctx", "32", "--windows", "1"], 0, ["window 1 of 1"]),
+]
+
+
+def run(tool, args, **env):
+    done = subprocess.run([tool, *args], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, env={**os.environ, **env})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def vocabulary():
+    """A GGUF file without tensors."""
+
+    def text(s):
+        return struct.pack("<Q", len(s)) + s.encode()
+
+    tokens = ["a", "b"]
+    keys = [
+        text("general.architecture") + struct.pack("<I", 8) + text("llama"),
+        text("tokenizer.ggml.model") + struct.pack("<I", 8) + text("gpt2"),
+        text("tokenizer.ggml.tokens") + struct.pack("<IIQ", 9, 8, len(tokens)) + b"".join(map(text, tokens)),
+        text("tokenizer.ggml.merges") + struct.pack("<IIQ", 9, 8, 1) + text("a b"),
+    ]
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)) + b"".join(keys)
+
+
+def main():
+    tool, model, plain = sys.argv[1:4]
+    failures = []
+
+    def expect(what, good, said):
+        if not good:
+            failures.append(f"{what}: {said}")
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = pathlib.Path(folder)
+        (files / "ff").write_bytes(b"\xc3\xa9\xff")
+        (files / "brace").write_text("{bad")
+        (files / "empty").write_text("")
+        (files / "chat").write_text('[{"role": "user", "content": "hi"}]')
+        (files / "fails.jinja").write_text("{{ raise_exception('no') }}")
+        (files / "text").write_text("\u00e9t\u00e9 " * 40)
+        (files / "vocabulary").write_bytes(vocabulary())
+
+        for args, status, has, *lacks in CASES:
+            words = [{"M": model, "T": plain}.get(a, a).replace("TMP/", folder + "/") for a in args]
+            got, out, err = run(tool, words)
+            shown = err.replace(folder + "/", "TMP/")
+            good = got == status and all(w in shown for w in has) and not any(w in shown for w in sum(lacks, []))
+            expect(" ".join(args), good and (status == 0 or not out), f"exit {got}, {shown.strip()!r}, output {out[:80]!r}")
+
+        got, out, err = run(tool, ["inspect", str(files / "vocabulary")])
+        expect("inspect a vocabulary", got == 0 and "no plan" in out, (got, out, err))
+        got, out, err = run(tool, ["inspect", str(files / "vocabulary"), "--kv-type", "zz"])
+        expect("inspect a vocabulary, wrong option", got == 2 and "--kv-type" in err, (got, out, err))
+        got, out, err = run(tool, ["inspect", model, "--override", "llama.context_length=64"])
+        expect("the plan knows overrides", got == 0 and "longest context that fits: 64\n" in out, (got, out, err))
+        got, out, err = run(tool, ["doctor"], LLMRT_CPU_ISA="nope")
+        expect("doctor, unknown kernels", got == 0 and "LLMRT_CPU_ISA=nope is unknown and ignored" in out, (got, out, err))
+        got, out, err = run(tool, ["doctor"], LLMRT_CPU_ISA="scalar")
+        expect("doctor, known kernels", got == 0 and "LLMRT_CPU_ISA=scalar asks for it" in out, (got, out, err))
+    if failures:
+        sys.exit("\n".join(failures))
+    print(len(CASES) + 5, "cases held")
+
+
+main()
