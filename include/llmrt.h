@@ -9,16 +9,23 @@
  *
  * Handles   hold index and generation, never an address. NULL or the wrong kind: LLMRT_ERR_INVALID_ARGUMENT; released:
  *           LLMRT_ERR_CLOSED. Children keep their parents alive; release in any order, from any thread, more than once.
- * Structs   begin with struct_size and are filled by llmrt_*_init(&o, sizeof o); fields are only ever appended and zero in an
- *           appended field means "default". NULL options mean defaults. Pads must be zero.
+ * Structs   begin with struct_size. Options are filled by llmrt_*_init(&o, sizeof o). What a function fills in (event, info, usage,
+ *           metrics) needs its struct_size set by you before the call: info.struct_size = sizeof info. Fields are only ever
+ *           appended and zero in an appended field means "default". NULL options mean defaults. Pads must be zero.
+ * Numbers   outside the range that stands beside an option (none: 0 and up): LLMRT_ERR_INVALID_ARGUMENT, which names option, value
+ *           and range.
+ * Buffers   out, cap: NULL with cap 0 asks for the size (LLMRT_ERR_BUFFER_TOO_SMALL, and the count is set).
  * Strings   in: UTF-8, NUL-terminated or pointer and length. Out (char **): yours, give back with llmrt_free. const char * in
  *           structs and returns: borrowed; lives as long as its owner, event text until the next `next` on that queue, error
  *           text until the next failure on that thread (or handle).
  * Results   negative: failure (llmrt_last_error, per thread, says what; success does not clear it), 0: done, positive: done,
  *           with news. A function that returns a count returns the negative status instead when it fails.
- * Threads   every function may be called from any thread at any time. Callbacks run on the engine's thread (or inside step),
- *           must not throw or block, and may call only llmrt_request_cancel and functions that read; the others answer
- *           LLMRT_ERR_BUSY there. After fork() every call in the child answers LLMRT_ERR_CLOSED.
+ * Threads   every function may be called from any thread at any time. After fork() every call in the child answers
+ *           LLMRT_ERR_CLOSED, but for version, version_string, status_name, last_error, last_error_info and free.
+ * Callbacks must not throw or block. Where they run stands with their types. on_event, on_logits and log may call what reads,
+ *           tokenizes or renders, the releases, strlist_*, llmrt_request_cancel, llmrt_job_cancel and llmrt_job_take_model; what
+ *           makes, starts, waits or steers answers LLMRT_ERR_BUSY there. alloc, dealloc, thread_hook, read and done call nothing
+ *           of this library.
  */
 #ifndef LLMRT_H
 #define LLMRT_H
@@ -157,12 +164,12 @@ LLMRT_API const char* LLMRT_CALL llmrt_strlist_get(const llmrt_strlist* list, in
 
 /* ---- runtime: hooks, threads, devices. NULL runtime anywhere: a shared default, made on first use ------------------------- */
 
-/* any thread */
+/* Any thread, several at once. level: 1 to 4 as log_level. message: one line, valid during the call. */
 typedef void(LLMRT_CALL* llmrt_log_fn)(void* user, int32_t level, const char* message);
-/* NULL: out of memory */
+/* Any thread, several at once. alloc: NULL is out of memory. dealloc: size and align as they were asked for. */
 typedef void*(LLMRT_CALL* llmrt_alloc_fn)(void* user, size_t size, size_t align);
 typedef void(LLMRT_CALL* llmrt_dealloc_fn)(void* user, void* p, size_t size, size_t align);
-/* on the worker: name it, pin it */
+/* On worker index (from 1; 0 is the calling thread and not told), to name or pin it. starting: 1 first of all, 0 last of all. */
 typedef void(LLMRT_CALL* llmrt_thread_fn)(void* user, int32_t index, int32_t starting);
 
 typedef struct llmrt_runtime_options {
@@ -174,15 +181,17 @@ typedef struct llmrt_runtime_options {
   llmrt_alloc_fn alloc;
   llmrt_dealloc_fn dealloc;
   llmrt_thread_fn thread_hook;
-  void* user;              /* passed to the hooks */
-  int32_t log_queue;       /* > 0: keep the last N lines for llmrt_runtime_next_log */
-  int32_t worker_threads;  /* the calling thread included; 0: min(allowed physical cores, quota) */
+  void* user;        /* passed to the hooks */
+  int32_t log_queue; /* > 0: keep the last N lines for llmrt_runtime_next_log; 0 to 2^20 */
+  /* 0 to 1024, the caller included; 0: min(allowed physical cores, quota) */
+  int32_t worker_threads;
   int64_t cpu_mask;        /* bit i: CPU i; 0: all allowed */
   int32_t thread_priority; /* added to the workers' nice level, 0 to 19 */
   int32_t pad0;
 } llmrt_runtime_options;
 
-/* Fills in defaults, at most struct_size bytes; pass sizeof.
+/* Fills in defaults, at most struct_size bytes; pass sizeof. NULL: does nothing; a size that cannot be right (too small, above
+ * 4096) leaves struct_size 0, which is an error where the options are used. So do all llmrt_*_init.
  * Any thread; never fails. */
 LLMRT_API void LLMRT_CALL llmrt_runtime_options_init(llmrt_runtime_options* options,
                                                      size_t struct_size);
@@ -223,10 +232,9 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_device_get(llmrt_runtime* runtime, int32
 
 /* ---- where model bytes come from ----------------------------------------------------------------------------------------- */
 
-/* pread: bytes read, < 0 fails; */
+/* As pread: bytes read, 1 to n; anything else fails. On loading threads and workers, several at once. */
 typedef int64_t(LLMRT_CALL* llmrt_read_fn)(void* user, int64_t offset, void* dst, int64_t n);
-/* several threads at once */
-/* the library will not touch the bytes again */
+/* The library will not touch the bytes again. Once, on the thread that lets go last: a load's or one that releases a handle. */
 typedef void(LLMRT_CALL* llmrt_done_fn)(void* user);
 
 /* A GGUF file, or the first part of a split one (NAME-00001-of-0000N.gguf: the others are found beside it).
@@ -254,14 +262,16 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_source_add_shard(llmrt_source* source, l
 
 typedef struct llmrt_model_options {
   uint32_t struct_size;
-  int32_t metadata_only;     /* 1: no weights; info, metadata, tokenizer and templates work */
-  const char* devices;       /* "auto" (default) or a device id */
+  int32_t metadata_only; /* 1: no weights; info, metadata, tokenizer and templates work */
+  /* "auto" (default) or a device id: "cpu", or "reference", the slow interpreter that kernels are compared with */
+  const char* devices;
   int64_t host_memory_limit; /* bytes the weights may take, 0: no limit but the machine's */
   /* NULL: the file's; else template text or chatml, llama3, mistral, gemma, phi3 */
   const char* chat_template;
   /* JSON object {"key": value} laid over the file's metadata; NULL: none */
   const char* metadata_overrides;
-  const char* backend_options; /* NULL: none */
+  const char*
+      backend_options; /* cpu: "isa=avx2", a table that llmrt doctor lists; NULL: the best */
   /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
   int32_t timeout_ms;
   int32_t pad0;
@@ -340,11 +350,11 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_model_tensor_get(const llmrt_model* mode
 
 typedef struct llmrt_engine_options {
   uint32_t struct_size;
-  int32_t threading;     /* 0: a thread of its own; 1: the host calls llmrt_engine_step */
-  int32_t ctx_tokens;    /* longest sequence, prompt and answer; 0: min(n_ctx_train, 8192) */
-  int32_t max_running;   /* sequences computed side by side, default 16 */
-  int32_t max_batch;     /* rows of one pass, 0: 512 */
-  int32_t prefill_chunk; /* rows of one request in a pass, 0: what fits */
+  int32_t threading;   /* 0: a thread of its own; 1: the host calls llmrt_engine_step */
+  int32_t ctx_tokens;  /* longest sequence, prompt and answer, to 2^24; 0: min(n_ctx_train, 8192) */
+  int32_t max_running; /* sequences computed side by side, 1 to 4096, default 16 */
+  int32_t max_batch;   /* rows of one pass, to 65536; 0: 512 */
+  int32_t prefill_chunk; /* rows of one request in a pass, to 65536; 0: what fits */
   const char* kv_type;   /* "bf16" (default), "f32", "f16", "k=f16,v=bf16" */
   int64_t kv_budget;     /* bytes of KV cache, -1: automatic */
   int32_t prefix_cache;  /* 1 (default): prompts that begin alike share their KV */
@@ -352,8 +362,8 @@ typedef struct llmrt_engine_options {
   int32_t numerics;
   int32_t block_tokens;  /* tokens per KV block: 16, 32 (default) or 64 */
   int32_t batching;      /* 0 continuous; 1 static, 2 dynamic: to be measured against */
-  int32_t batch_wait_us; /* dynamic batching: how long to wait for mates */
-  int32_t queue_limit;   /* waiting requests, default 1024; beyond: ERR_QUEUE_FULL */
+  int32_t batch_wait_us; /* dynamic batching: how long to wait for mates, 0 to 10^7 */
+  int32_t queue_limit;   /* waiting requests, 1 to 2^20, default 1024; beyond: ERR_QUEUE_FULL */
   /* an answer reaches ctx_tokens: 0 ERR_CONTEXT_FULL, 1 it finishes with "length"; 2 as 1, and sessions leave their oldest
    * turns out of the prompt to make room */
   int32_t overflow;
@@ -382,8 +392,9 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_resume(llmrt_engine* engine);
 /* The system is short of memory: 1 gives back what is free, 2 the prefix cache too, 3 all KV that no running request needs.
  * Any thread. ERR_INVALID_ARGUMENT: level outside 1 to 3. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_trim(llmrt_engine* engine, int32_t level);
-/* Refuses new requests and waits up to timeout_ms milliseconds for the running ones, then cancels the rest (0: at once).
- * Any thread. Later calls on the engine answer ERR_CLOSED. Optional: release does it too. */
+/* Refuses new requests and waits up to timeout_ms milliseconds for the running ones, then cancels the rest (0: at once; < 0 is
+ * refused). Any thread. ERR_TIMEOUT: some were cancelled after waiting. What is submitted later answers ERR_CLOSED. Optional:
+ * release does it too. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_close(llmrt_engine* engine, int32_t timeout_ms);
 
 typedef struct llmrt_metrics {
@@ -410,7 +421,7 @@ typedef struct llmrt_metrics {
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_metrics(const llmrt_engine* engine,
                                                        llmrt_metrics* out);
 /* Logits of positions first .. n - 1 of a token sequence: row-major [n - first, n_vocab] float32 into logits (cap floats).
- * Any thread; blocks. *n_floats is set even if cap is too small (ERR_BUFFER_TOO_SMALL). ERR_CONTEXT_FULL. */
+ * Any thread; blocks. *n_floats is set even if cap is too small (ERR_BUFFER_TOO_SMALL: nothing is computed). ERR_CONTEXT_FULL. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_evaluate(llmrt_engine* engine, const int32_t* tokens,
                                                  size_t n, size_t first, float* logits, size_t cap,
                                                  size_t* n_floats);
@@ -474,37 +485,43 @@ typedef struct llmrt_event {
   int32_t n_tokens;
   float logprob; /* of token; 0 unless gen option logprobs asks for it */
   int64_t done, total, tag;
-  /* UTF-8, not NUL-terminated by promise: text_len bytes; valid until the next `next` on this queue */
+  /* UTF-8, not NUL-terminated by promise: text_len bytes; valid until the next `next` on this queue, in on_event during the call */
   const char* text;
   size_t text_len;
   llmrt_request* request; /* the handle submit returned; NULL if it was released */
 } llmrt_event;
 
-/* nonzero: cancel the request */
+/* nonzero: cancel the request (keep_partial 1). event is valid during the call. On a delivery thread of the engine, one request's
+ * events in order; threading 1: inside the call that drives the engine. */
 typedef int32_t(LLMRT_CALL* llmrt_event_fn)(void* user, const llmrt_event* event);
-/* may edit before sampling */
+/* The n = n_vocab logits of a sample's next token, to be edited before it is drawn. On the engine's thread; threading 1: inside the
+ * call that drives the engine. */
 typedef void(LLMRT_CALL* llmrt_logits_fn)(void* user, int32_t sample, float* logits, int32_t n);
 
 typedef struct llmrt_gen_options {
   uint32_t struct_size;
   int32_t max_tokens;                   /* -1: to the context's end; 0: only compute the prompt */
-  int32_t n;                            /* samples that share the prompt */
-  int32_t priority;                     /* higher first */
-  int64_t seed;                         /* -1: random (llmrt_usage.seed tells which) */
+  int32_t n;                            /* samples that share the prompt, 1 to 1024 */
+  int32_t priority;                     /* higher first; beyond 60 and -60 counts as these */
+  int64_t seed;                         /* 0 and up; -1: random (llmrt_usage.seed tells which) */
   int32_t timeout_ms, stall_timeout_ms; /* whole request; between two tokens; 0: none */
-  float temperature;                    /* -1: the file's, else 0.8; 0: the best token always */
-  float top_p, min_p, typical_p;        /* 0.95, 0.05, 1; off: >= 1, <= 0, >= 1 */
-  int32_t top_k;                        /* 40; <= 0: off */
-  int32_t penalty_last_n;               /* 64 tokens; 0: off, -1: the whole context */
-  float repeat_penalty, frequency_penalty, presence_penalty; /* 1, 0, 0 */
-  float xtc_probability, xtc_threshold;                      /* 0 (off), 0.1 */
-  float dry_multiplier, dry_base;                            /* 0 (off), 1.75 */
-  int32_t dry_allowed_length;                                /* 2 */
-  /* NULL: "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature" */
+  /* 0: the best token always, to 100; -1 (default): the file's, else 0.8 */
+  float temperature;
+  /* 0.95, 0.05, 1. top_p, typical_p: 0 and up, 1 is off; min_p: 1 and down, 0 is off */
+  float top_p, min_p, typical_p;
+  int32_t top_k;          /* 40; <= 0: off */
+  int32_t penalty_last_n; /* 64 tokens; 0: off, -1: the whole context */
+  /* 1 (0.01 to 100), 0, 0 (-100 to 100) */
+  float repeat_penalty, frequency_penalty, presence_penalty;
+  float xtc_probability, xtc_threshold; /* 0 (off), 0.1; 0 to 1 */
+  float dry_multiplier, dry_base;       /* 0 (off, to 100), 1.75 (1 to 100) */
+  int32_t dry_allowed_length;           /* 2; 0 and up */
+  /* steps in their order, "": none; NULL: "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature" */
   const char* sampler_chain;
-  const char* logit_bias;    /* JSON {"token id": bias}; NULL: none */
-  const llmrt_strlist* stop; /* the answer ends before the first of these; NULL: none */
-  int32_t logprobs;          /* alternatives reported per token, 0 to 20 */
+  const char* logit_bias; /* JSON {"token id": bias}, -1e6 to 1e6; NULL: none */
+  /* the answer ends before the first of these, at most 64 of 1 to 1024 bytes; NULL: none */
+  const llmrt_strlist* stop;
+  int32_t logprobs; /* alternatives reported per token, 0 to 20 */
   int32_t ignore_eos;
   int32_t delivery; /* events go to: 0 llmrt_request_next, 1 llmrt_engine_next, 2 on_event */
   /* llmrt_submit_text: 0 specials added as the file says, 1 none added, 2 special text is parsed (bits) */
@@ -536,15 +553,17 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_submit_chat(llmrt_engine* engine, const 
                                                     const llmrt_gen_options* options,
                                                     llmrt_request** out);
 /* Next event of a request (delivery 0); waits timeout_ms milliseconds, 0: not at all, < 0: for ever.
- * Any thread; drives a host-stepped engine itself while it waits. OK: *out is an event; PENDING; END: after DONE, for ever. */
+ * Any thread, but one reader to a queue: the next call takes back the text of the last. Drives a host-stepped engine itself while
+ * it waits (PENDING at once if another thread does). OK: *out is an event; PENDING; END: after DONE, for ever. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_request_next(llmrt_request* request, int32_t timeout_ms,
                                                      llmrt_event* out);
 /* Next event of any request of the engine with delivery 1: one loop serves all.
  * As llmrt_request_next; never END. ERR_CLOSED once the engine is closed and drained. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_next(llmrt_engine* engine, int32_t timeout_ms,
                                                     llmrt_event* out);
-/* Waits for the end of a request; text and usage stay readable whatever the result.
- * Any thread. PENDING: timeout_ms passed. OK: stop or length; ERR_CANCELLED, ERR_TIMEOUT or the request's error otherwise. */
+/* Waits up to timeout_ms milliseconds (0: not at all, < 0: for ever) for the end of a request; text and usage stay readable
+ * whatever the result. Any thread; drives a host-stepped engine as llmrt_request_next does. PENDING: not ended. OK: stop or length;
+ * ERR_CANCELLED, ERR_TIMEOUT or the request's error otherwise. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_request_wait(llmrt_request* request, int32_t timeout_ms);
 /* Ends a request; its DONE comes at once. keep_partial 1: a session keeps the text so far as the answer, 0: it rolls back.
  * Any thread, callbacks too; never waits for work. Idempotent; after the end it does nothing. */
@@ -589,8 +608,8 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_request_usage(const llmrt_request* reque
 typedef struct llmrt_session_options {
   uint32_t struct_size;
   int32_t pad0;
-  const char* system;          /* first message, NULL: none */
-  const char* tools_json;      /* JSON array, NULL: none */
+  const char* system;     /* first message of the history, counted like any other; NULL: none */
+  const char* tools_json; /* JSON array, NULL: none */
   const char* template_kwargs; /* JSON object, NULL: none */
 } llmrt_session_options;
 
@@ -624,27 +643,28 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_session_prefill(llmrt_session* session,
  * Any thread. ERR_BUSY: an answer is under way. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_fork(const llmrt_session* session,
                                                      llmrt_session** out);
-/* Drops all but the first keep_messages messages.
+/* Drops all but the first keep_messages messages, as llmrt_session_history counts them: 0 drops the system message too.
  * Any thread. ERR_BUSY; ERR_INVALID_ARGUMENT: negative or more than there are. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_rewind(llmrt_session* session,
                                                        int32_t keep_messages);
 /* Tokens of the history as the next prompt would have them, generation prompt included.
  * Any thread. */
 LLMRT_API int32_t LLMRT_CALL llmrt_session_token_count(const llmrt_session* session);
-/* The history as a JSON array of messages; yours, llmrt_free it.
- * Any thread. */
+/* The history as a JSON array of messages, the system message first; yours, llmrt_free it.
+ * Any thread. An answer under way is not in it. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_history(const llmrt_session* session,
                                                         char** out_json);
 
 /* ---- blocking convenience ------------------------------------------------------------------------------------------------- */
 
-/* One question, one answer, through the chat template and an engine that the model makes on first use; *out_text is yours.
- * Any thread; blocks. Errors as llmrt_submit_chat and llmrt_request_wait; delivery must be 0. */
+/* One question, one answer, through the chat template and an engine that the model makes on first use; *out_text is yours (n > 1:
+ * sample 0). Any thread; blocks. Errors as llmrt_submit_chat and llmrt_request_wait; delivery must be 0. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_model_ask(llmrt_model* model, const char* user_text,
                                                   const llmrt_gen_options* options,
                                                   char** out_text);
-/* Adds a user message, waits for the answer, keeps both; *out_text is yours. After a failure the history is as before.
- * Any thread; blocks. Errors as llmrt_session_submit and llmrt_request_wait. */
+/* Adds a user message, waits for the answer, keeps both; *out_text is yours (n > 1: sample 0). After a failure, a cancel by
+ * llmrt_engine_close included, the history is as before: partial answers are not kept.
+ * Any thread; blocks. Errors as llmrt_session_submit and llmrt_request_wait; delivery must be 0. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_ask(llmrt_session* session, const char* user_text,
                                                     const llmrt_gen_options* options,
                                                     char** out_text);
@@ -670,7 +690,8 @@ LLMRT_API int32_t LLMRT_CALL llmrt_token_special(const llmrt_model* model, int32
 /* Bits of a token: 1 control, 2 byte, 4 ends a generation, 8 user-defined, 16 unused; 0 also for a bad handle or id.
  * Any thread. */
 LLMRT_API uint32_t LLMRT_CALL llmrt_token_attr(const llmrt_model* model, int32_t token);
-/* The prompt text the model's template makes of a chat. tools_json, kwargs_json may be NULL. *out_prompt is yours.
+/* The prompt text the model's template makes of a chat. tools_json, kwargs_json may be NULL. add_generation_prompt: 0, or else the
+ * prompt ends with the opening of the assistant's turn. *out_prompt is yours.
  * Any thread. ERR_TEMPLATE with line and column; ERR_INVALID_ARGUMENT: JSON of another form. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_chat_render(const llmrt_model* model,
                                                     const char* messages_json,
