@@ -105,10 +105,12 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       rebuilt_.push_back(std::make_unique<PackedWeight>(std::move(matrix)));
       part.weight = rebuilt_.back().get();
     }
+    const QuantFormat& format = format_of(part.weight->type);
     part.fn = table_.linear[static_cast<uint32_t>(part.weight->type)];
+    if (!part.fn && format.numerics == NumericsClass::f32) part.fn = table_.linear_decoded;
     if (!part.fn)
       return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
-                   program_.weights[op.weight].name.c_str(), format_of(part.weight->type).name);
+                   program_.weights[op.weight].name.c_str(), format.name);
     if (op.bias != kNone) part.bias = vectors_[op.bias];
     if (job.rounded[i] != kNone) {
       const RoundedValue& r = plan_.rounded[job.rounded[i]];

@@ -23,9 +23,10 @@ struct LinearArgs {
   const uint8_t* in;     // class a8: rows of ActivationForm; class f32: rows of float [k]
   size_t in_stride;      // bytes between rows
   const ActivationForm* form;
-  uint32_t n_rows;   // 1 .. kMaxLinearRows
-  float* out;        // [n_rows][16], 64-byte aligned
-  uint8_t* scratch;  // linear_scratch_bytes(k), 64-byte aligned, one per thread
+  const QuantFormat* format;  // of the weight; only linear_decoded reads it
+  uint32_t n_rows;            // 1 .. kMaxLinearRows
+  float* out;                 // [n_rows][16], 64-byte aligned
+  uint8_t* scratch;           // linear_scratch_bytes(k), 64-byte aligned, one per thread
 };
 using LinearFn = void (*)(const LinearArgs&);
 inline constexpr uint32_t kMaxLinearRows = 128;
@@ -73,7 +74,9 @@ struct KernelTable {
   // Rough speed of one thread in multiply-adds per ns, to cut work into chunks of bounded time.
   float a8_macs_per_ns, f32_macs_per_ns;
 
-  LinearFn linear[40];  // by DType's number
+  LinearFn
+      linear[kDTypeNumbers];  // by DType's number; nullptr: linear_decoded, or none in class a8
+  LinearFn linear_decoded;    // class f32, any type without a packed form of its own
 
   void (*quantize)(const float* x, const ActivationForm& form, uint8_t* row);
   // out[i] = x[i] / sqrt(mean of x^2 + eps) * weight[i]
@@ -100,10 +103,5 @@ std::span<const KernelTable* const> available_kernel_tables();
 const KernelTable& default_kernel_table();
 const char* wanted_kernel_table();                       // LLMRT_CPU_ISA; nullptr: not set
 const KernelTable* find_kernel_table(const char* name);  // nullptr: not available
-
-// Superblocks [edge(i), edge(i+1)) are stripe i.
-inline uint32_t stripe_edge(uint32_t n_super, uint32_t i) {
-  return static_cast<uint32_t>(uint64_t{n_super} * i / kStripes);
-}
 
 }  // namespace llmrt::cpu

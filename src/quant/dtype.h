@@ -30,6 +30,8 @@ enum class DType : uint32_t {
   mxfp4 = 39,
 };
 
+inline constexpr uint32_t kDTypeNumbers = 64;  // all of GGUF's are below
+
 // rules.md 1: a class is a function of the weight type, never of row count or step kind.
 enum class NumericsClass : uint8_t {
   f32,  // float32 activations, one fma per k inside each of the 8 stripes
@@ -52,9 +54,8 @@ struct QuantFormat {
 };
 
 const QuantFormat* find_format(
-    uint32_t ggml_type);  // nullptr: unknown; unknown_type_name() helps the message
-const QuantFormat& format_of(DType type);                       // a known type
-const QuantFormat* find_format_by_name(std::string_view name);  // any case
+    uint32_t ggml_type);                   // nullptr: unknown; gguf_type_name() may name it
+const QuantFormat& format_of(DType type);  // a known type
 std::span<const QuantFormat> all_formats();
 // Name of any type number that GGUF defines, decodable or not ("IQ3_S"), else "".
 const char* gguf_type_name(uint32_t ggml_type);

@@ -52,15 +52,7 @@ constexpr const char* kGgufTypeNames[] = {
     "",        "TQ1_0",   "TQ2_0", "",        "",      "",      "MXFP4", "NVFP4",  "Q1_0", "Q2_0",
 };
 // clang-format on
-
-bool same_ignoring_case(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (lower(a[i]) != lower(b[i])) return false;
-  }
-  return true;
-}
+static_assert(std::size(kGgufTypeNames) <= kDTypeNumbers);
 
 }  // namespace
 
@@ -77,13 +69,6 @@ const QuantFormat& format_of(DType type) {
   const QuantFormat* f = find_format(static_cast<uint32_t>(type));
   LLMRT_ASSERT(f != nullptr);
   return *f;
-}
-
-const QuantFormat* find_format_by_name(std::string_view name) {
-  for (const QuantFormat& f : kFormats) {
-    if (same_ignoring_case(name, f.name)) return &f;
-  }
-  return nullptr;
 }
 
 const char* gguf_type_name(uint32_t ggml_type) {

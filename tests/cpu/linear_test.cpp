@@ -246,9 +246,12 @@ TEST_CASE("a NaN activation reaches the output of its row and no other") {
 TEST_CASE(
     "float32 linears are one fma per k in 8 stripes, and do not depend on the number of rows") {
   const FloatControlScope floats;
-  for (DType type : {DType::f32, DType::f16, DType::bf16})
-    for (uint32_t k : {1u, 31u, 64u, 257u, 576u, 2304u}) {
+  // The second five stand for types that have no packed form: class f32 takes any type by its scalar codec.
+  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::iq4_nl, DType::mxfp4, DType::q2_k,
+                     DType::q3_k, DType::iq4_xs})
+    for (uint32_t k : {1u, 31u, 64u, 257u, 576u, 768u, 2304u}) {
       const QuantFormat& format = format_of(type);
+      if (k % format.block) continue;
       const auto rows = test::random_weights(type, 16, k, k);
       Buffer panel = Buffer::make(panel_bytes(type, k)), out = Buffer::make(64 * 70),
              scratch = Buffer::make(cpu::linear_scratch_bytes(k));
@@ -267,7 +270,11 @@ TEST_CASE(
           a.n_rows = m;
           a.out = out.as<float>();
           a.scratch = scratch.data();
-          table->linear[static_cast<uint32_t>(type)](a);
+          a.format = &format;
+          if (format.block == 1)
+            table->linear[static_cast<uint32_t>(type)](a);
+          else
+            table->linear_decoded(a);
           const bool fused = std::string(table->f32_class) == "f32";
           bool same = true;
           for (uint32_t i = 0; i < m; ++i)

@@ -13,15 +13,10 @@ TEST_CASE("registry: numbers, names and types lead to the same row") {
     CAPTURE(f.name);
     CHECK(find_format(static_cast<uint32_t>(f.type)) == &f);
     CHECK(&format_of(f.type) == &f);
-    CHECK(find_format_by_name(f.name) == &f);
     CHECK(gguf_type_name(static_cast<uint32_t>(f.type)) == std::string(f.name));
     CHECK(names.insert(f.name).second);
   }
   CHECK(names.size() == 16);
-  CHECK(find_format_by_name("q4_k") == find_format_by_name("Q4_K"));
-  CHECK(find_format_by_name("iq4_Nl")->type == DType::iq4_nl);
-  CHECK(find_format_by_name("") == nullptr);
-  CHECK(find_format_by_name("Q4") == nullptr);
 }
 
 TEST_CASE("registry: geometry and numerics class agree with the rules") {
@@ -29,7 +24,7 @@ TEST_CASE("registry: geometry and numerics class agree with the rules") {
     CAPTURE(f.name);
     CHECK((f.block == 1 || f.block == 32 || f.block == 256));
     CHECK((f.decode != nullptr));
-    if (f.numerics == NumericsClass::f32) CHECK((f.block == 1 && f.group == 0));
+    if (f.numerics == NumericsClass::f32) CHECK(f.group == 0);
     if (f.numerics == NumericsClass::a8) CHECK(f.group == f.block);
     CHECK(row_bytes(f, 4 * f.block) == uint64_t{4} * f.block_bytes);
   }

@@ -23,6 +23,7 @@ constexpr KernelTable make_table(const char* name, const char* f32_class, float 
   set(DType::q5_k, &linear_codes<DType::q5_k, true>);
   set(DType::q6_k, &linear_codes<DType::q6_k, true>);
   set(DType::iq4_xs, &linear_codes<DType::iq4_xs, true>);
+  t.linear_decoded = &linear_decoded;
   t.quantize = &quantize;
   t.norm = &norm;
   t.rope_angles = &rope_angles;

@@ -1,5 +1,5 @@
 // Class f32: float32 activations, one fma per k, ascending inside each of the 8 stripes, stripes added ascending (rules.md 1).
-// Weights are F32, F16 or BF16 panels. Included inside an instruction set's namespace after simd/<isa>.h.
+// Weights are F32, F16 or BF16 panels; linear_decoded takes any type whose panels keep the file's blocks (quant/panel.h, "others"). Included inside an instruction set's namespace after simd/<isa>.h.
 
 enum class FloatWeight { f32, f16, bf16 };
 
@@ -89,5 +89,28 @@ void linear_float(const LinearArgs& a) {
       }
     }
     float_rows<W>(a, weights, begin, end);
+  }
+}
+
+inline void linear_decoded(const LinearArgs& a) {
+  for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
+  const uint32_t n_super = (a.k + 255) / 256;
+  float* expanded = reinterpret_cast<float*>(a.scratch);  // [k][16] of a stripe
+  float row[kSuperblock];
+  for (uint32_t s = 0; s < kStripes; ++s) {
+    const uint32_t begin = n_super * s / kStripes * 256;
+    const uint32_t edge = n_super * (s + 1) / kStripes * 256;
+    const uint32_t end = edge < a.k ? edge : a.k;
+    if (begin >= end) continue;
+    for (uint32_t k = begin; k < end; k += kSuperblock) {
+      const uint32_t n = end - k < kSuperblock ? end - k : kSuperblock;
+      const size_t n_bytes = n / a.format->block * a.format->block_bytes;
+      const uint8_t* blocks = a.panel + size_t{k} / a.format->block * a.format->block_bytes * 16;
+      for (uint32_t r = 0; r < 16; ++r) {
+        a.format->decode(blocks + r * n_bytes, row, n);
+        for (uint32_t i = 0; i < n; ++i) expanded[size_t{k - begin + i} * 16 + r] = row[i];
+      }
+    }
+    float_rows<FloatWeight::f32>(a, a.scratch, begin, end);
   }
 }
