@@ -37,8 +37,8 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  static Buffer make(
-      size_t size) noexcept;  // data() == nullptr on failure (size 0 also gives nullptr)
+  // data() == nullptr on failure (size 0 also gives nullptr)
+  static Buffer make(size_t size) noexcept;
   void reset();
   // Has the first n bytes backed by pages now (contents become 0), so that nobody waits for the system later: clearing a 2 MiB
   // page takes 0.4 ms.

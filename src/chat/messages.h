@@ -15,8 +15,8 @@ namespace llmrt {
 struct ChatInput {
   std::string_view messages_json;  // array of {role, content, ...}
   std::string_view tools_json;     // array, or empty
-  std::string_view
-      kwargs_json;  // object, or empty; may set bos_token, eos_token, strftime_now and template switches
+  // object, or empty; may set bos_token, eos_token, strftime_now and template switches
+  std::string_view kwargs_json;
   bool add_generation_prompt = true;
 };
 

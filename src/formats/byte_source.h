@@ -18,8 +18,8 @@ class ByteSource {
   virtual uint64_t size() const = 0;
   // All n bytes or an error (io, naming this source and the offset). A read past size() is an error.
   virtual Status read(uint64_t offset, void* dst, uint64_t n) const = 0;
-  virtual const std::string& name()
-      const = 0;  // path, "<memory>", "<callbacks>", "<fd 7>": for messages
+  // path, "<memory>", "<callbacks>", "<fd 7>": for messages
+  virtual const std::string& name() const = 0;
   virtual std::string path() const {
     return {};
   }  // non-empty only for a path: split files find their siblings by it
@@ -29,14 +29,14 @@ class ByteSource {
 
 using ByteSourcePtr = std::shared_ptr<const ByteSource>;
 
-Result<ByteSourcePtr> source_from_path(
-    std::string_view utf8_path);  // a directory, FIFO, device or empty file is an error
+// a directory, FIFO, device or empty file is an error
+Result<ByteSourcePtr> source_from_path(std::string_view utf8_path);
 Result<ByteSourcePtr> source_from_memory(const void* data, uint64_t size, void (*done)(void*),
                                          void* user);  // done null: copied
 Result<ByteSourcePtr> source_from_callbacks(uint64_t size,
                                             int64_t (*read)(void*, int64_t, void*, int64_t),
                                             void (*done)(void*), void* user);
-Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length,
-                                     bool dup_fd = true);  // length -1: to the end
+// length -1: to the end
+Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length, bool dup_fd = true);
 
 }  // namespace llmrt

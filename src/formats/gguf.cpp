@@ -16,10 +16,10 @@ static_assert(std::endian::native == std::endian::little,
 using ull = unsigned long long;  // for printf
 
 constexpr uint64_t kLeastKeyBytes = 8 + 1 + 4 + 1;  // name of one byte, type, value of one byte
-constexpr uint64_t kLeastTensorBytes =
-    8 + 1 + 4 + 4 + 8;  // name of one byte, no dims, type, offset
-constexpr uint64_t kEntryOverhead =
-    sizeof(MetaValue) + 64;  // decoded cost of a key or tensor beside its bytes
+// Name of one byte, no dims, type, offset.
+constexpr uint64_t kLeastTensorBytes = 8 + 1 + 4 + 4 + 8;
+// Decoded cost of a key or tensor beside its bytes.
+constexpr uint64_t kEntryOverhead = sizeof(MetaValue) + 64;
 
 // One pass over the file; where_ names the part being read, for messages.
 class GgufParser {

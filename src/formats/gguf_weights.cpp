@@ -157,8 +157,8 @@ class GgufWeights final : public WeightSource {
   std::vector<ByteSourcePtr> sources_;
   Metadata metadata_;
   std::vector<TensorInfo> tensors_;
-  std::unordered_map<std::string_view, size_t>
-      index_;  // views into tensors_, which never changes again
+  // views into tensors_, which never changes again
+  std::unordered_map<std::string_view, size_t> index_;
 };
 
 }  // namespace

@@ -46,8 +46,8 @@ class Metadata {
   Result<std::optional<int64_t>> get_int(std::string_view key) const;
   Result<std::optional<double>> get_float(std::string_view key) const;
   Result<std::optional<bool>> get_bool(std::string_view key) const;
-  Result<std::optional<std::string_view>> get_string(
-      std::string_view key) const;  // view: lives as long as this table
+  // view: lives as long as this table
+  Result<std::optional<std::string_view>> get_string(std::string_view key) const;
   Result<const StringArray*> get_strings(std::string_view key) const;  // nullptr: absent
   Result<std::optional<std::vector<int64_t>>> get_ints(std::string_view key) const;
   Result<std::optional<std::vector<double>>> get_floats(std::string_view key) const;

@@ -19,8 +19,8 @@ namespace llmrt {
 
 struct TensorInfo {
   std::string name;
-  uint32_t ggml_type =
-      0;  // file's number; find_format(ggml_type) may be nullptr: an error only for whoever needs the tensor
+  // file's number; find_format(ggml_type) may be nullptr: an error only for whoever needs the tensor
+  uint32_t ggml_type = 0;
   uint32_t n_dims = 0;
   std::array<uint64_t, 4> dims{
       1, 1, 1, 1};           // dims[0] is the row length K (innermost), dims[1] the row count N

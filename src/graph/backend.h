@@ -76,20 +76,17 @@ class Backend {
   virtual KvGeometry kv_geometry(const KvGroup& group, const KvConfig& config) const = 0;
   virtual Result<KvId> kv_create(std::span<const KvGroup> groups, const KvConfig& config) = 0;
   virtual void kv_destroy(KvId id) = 0;
-  virtual Status kv_commit(
-      KvId id,
-      BlockId
-          block) = 0;  // bytes exist behind `block` from now on; out_of_memory leaves all as it was
-  virtual void kv_release(
-      KvId id, std::span<const BlockId> free_blocks) = 0;  // these blocks hold nothing of value
-  virtual Status kv_copy(
-      KvId id, BlockId from,
-      BlockId to) = 0;  // a block in all layers of a group (groups share frame bytes)
+  // bytes exist behind `block` from now on; out_of_memory leaves all as it was
+  virtual Status kv_commit(KvId id, BlockId block) = 0;
+  // these blocks hold nothing of value
+  virtual void kv_release(KvId id, std::span<const BlockId> free_blocks) = 0;
+  // a block in all layers of a group (groups share frame bytes)
+  virtual Status kv_copy(KvId id, BlockId from, BlockId to) = 0;
   virtual int64_t kv_bytes(KvId id) const = 0;  // taken now
 
   // Programs. weights[i] belongs to program.weights[i].
-  virtual uint64_t compute_bytes(const Program& program,
-                                 const CompileOptions& options) const = 0;  // arena, logits
+  // What compile() will take: arena, logits.
+  virtual uint64_t compute_bytes(const Program& program, const CompileOptions& options) const = 0;
   virtual Result<ExeId> compile(const Program& program, std::span<const WeightId> weights,
                                 const CompileOptions& options) = 0;
   virtual void remove_program(ExeId id) = 0;

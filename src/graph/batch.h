@@ -16,11 +16,11 @@ namespace llmrt {
 
 struct Batch {
   std::span<const int32_t> ids;  // [n_rows]
-  std::span<const int32_t>
-      pos;  // [n_rows] absolute positions, consecutive inside a sequence's rows
+  // [n_rows] absolute positions, consecutive inside a sequence's rows
+  std::span<const int32_t> pos;
   std::span<const uint32_t> row_begin;  // [n_seqs + 1]
-  std::span<const uint32_t>
-      kv_len;  // [n_seqs] positions stored once this batch's rows are appended
+  // [n_seqs] positions stored once this batch's rows are appended
+  std::span<const uint32_t> kv_len;
   std::span<const uint32_t> table_begin;  // [n_groups * n_seqs + 1]
   std::span<const BlockId> tables;
   std::span<const uint32_t> write_slot;  // [n_groups * n_rows]

@@ -11,8 +11,8 @@
 namespace llmrt {
 
 using BlockId = uint32_t;
-inline constexpr BlockId kZeroBlock =
-    0;  // all zero bytes, never written; stands for keys that slid out of a window
+// all zero bytes, never written; stands for keys that slid out of a window
+inline constexpr BlockId kZeroBlock = 0;
 inline constexpr BlockId kTrashBlock = 1;  // padding rows write here
 inline constexpr BlockId kFirstBlock = 2;
 

@@ -106,8 +106,8 @@ Plan make_plan(const Program& program, const PlanOptions& options) {
   plan.offset.assign(n_values, kNone);
   std::array<FreeList, 2> arenas;
   std::vector<ValueId> live;
-  std::vector<bool> taken_over(n_values,
-                               false);  // its place belongs to a value made in place of it
+  // its place belongs to a value made in place of it
+  std::vector<bool> taken_over(n_values, false);
 
   for (uint32_t i = 0; i < n_ops; ++i) {
     const Op& op = program.ops[i];

@@ -30,8 +30,8 @@ struct Op {
   WeightIndex weight = kNone;
   WeightIndex bias = kNone;
   OpParams params{};
-  uint32_t layer =
-      kNone;  // block of the model this op belongs to (for dump and phase timers); kNone outside blocks
+  // block of the model this op belongs to (for dump and phase timers); kNone outside blocks
+  uint32_t layer = kNone;
 };
 
 // What a tensor of the model is to the Program. A backend loads each entry once, whatever number of ops use it (tied embeddings).

@@ -9,8 +9,8 @@ namespace llmrt {
 
 inline constexpr uint32_t kPanel = 16;    // weight rows stored side by side: panel[k][16]
 inline constexpr uint32_t kKeyTile = 64;  // keys per attention tile, at absolute positions
-inline constexpr uint32_t kKeyChunk =
-    256;  // keys summed from fresh (m, l, o), then merged (rules.md 1)
+// keys summed from fresh (m, l, o), then merged (rules.md 1)
+inline constexpr uint32_t kKeyChunk = 256;
 
 struct ReferenceKernels {
   // out[r * width + i] = sum_k panel[k * width + i] * x[r * stride + k] for i < width (1 or kPanel), r < n_rows: class f32 of

@@ -25,8 +25,8 @@
 
 namespace llmrt {
 
-inline constexpr uint32_t kSlabBlocks =
-    64;  // bytes go back to the system in runs of this many blocks
+// bytes go back to the system in runs of this many blocks
+inline constexpr uint32_t kSlabBlocks = 64;
 
 class BlockPool {
  public:

@@ -12,12 +12,11 @@ namespace llmrt {
 class KvStore {
  public:
   virtual ~KvStore() = default;
-  virtual Status commit(
-      BlockId block) = 0;  // bytes exist from now on; a failure leaves all as it was
+  // bytes exist from now on; a failure leaves all as it was
+  virtual Status commit(BlockId block) = 0;
   virtual Status copy(BlockId from, BlockId to) = 0;
-  virtual void release(
-      std::span<const BlockId>
-          free_blocks) = 0;  // these hold nothing of value; commit() before the next use
+  // these hold nothing of value; commit() before the next use
+  virtual void release(std::span<const BlockId> free_blocks) = 0;
 };
 
 class BackendKvStore final : public KvStore {

@@ -51,8 +51,8 @@ struct PrefixNode {
 struct PrefixHit {
   PrefixNode* node = nullptr;  // nullptr: nothing found
   uint32_t n_tokens = 0;
-  uint32_t n_held =
-      0;  // blocks of the hit that others hold already: attaching them takes nothing from free + idle
+  // blocks of the hit that others hold already: attaching them takes nothing from free + idle
+  uint32_t n_held = 0;
 };
 
 class PrefixCache {

@@ -35,13 +35,13 @@ struct ModelDef {
   int64_t n_params = 0;
 };
 
-class
-    ModelBuilder;  // model/model_builder.h: metadata access, tensor table and Builder, handed to an architecture
+// model/model_builder.h: metadata access, tensor table and Builder, handed to an architecture
+class ModelBuilder;
 
 struct Architecture {
   const char* name;  // general.architecture
-  Status (*build)(
-      ModelBuilder& m);  // reads keys into m.hparams(), emits the forward pass into m.program()
+  // reads keys into m.hparams(), emits the forward pass into m.program()
+  Status (*build)(ModelBuilder& m);
 };
 
 std::span<const Architecture> all_architectures();  // model/arch/registry.cpp

@@ -15,8 +15,8 @@ enum class RowWant : uint8_t { none, last, all };
 struct RowRun {
   std::span<const int32_t> tokens;  // ids of positions first .. first + size - 1
   uint32_t first = 0;               // position of tokens[0]
-  std::span<const std::vector<BlockId>>
-      tables;  // [n_groups], entries cover positions 0 .. first + size - 1
+  // [n_groups], entries cover positions 0 .. first + size - 1
+  std::span<const std::vector<BlockId>> tables;
   RowWant want = RowWant::none;
 };
 

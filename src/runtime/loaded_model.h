@@ -35,8 +35,8 @@ struct LoadedModel {
   std::unique_ptr<WeightSource> source;  // nullptr for models made in memory by tests
   ModelDef def;
   std::unique_ptr<Tokenizer> tokenizer;  // nullptr: the file has none
-  std::shared_ptr<const ChatTemplate>
-      chat_template;  // nullptr: none; chat_template_error says why if it did not parse
+  // nullptr: none; chat_template_error says why if it did not parse
+  std::shared_ptr<const ChatTemplate> chat_template;
   Status chat_template_error;
   std::unique_ptr<Backend> backend;  // nullptr: metadata_only
   std::vector<WeightId> weights;     // [program.weights]

@@ -32,8 +32,8 @@ class Runner {
   Result<Progress> advance(Deadline deadline);  // a failure closes the pass
   void abandon();                               // drops an open pass
   bool open() const { return open_; }
-  std::span<const float> logits(
-      uint32_t i) const;  // row i of the wanted rows, [n_vocab]; valid until the next begin()
+  // row i of the wanted rows, [n_vocab]; valid until the next begin()
+  std::span<const float> logits(uint32_t i) const;
 
   Backend& backend() const { return backend_; }
   KvId kv() const { return kv_; }

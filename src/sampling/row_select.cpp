@@ -8,8 +8,8 @@
 namespace llmrt {
 namespace {
 
-constexpr size_t kBlock =
-    256;  // 262,144 logits make 1,024 blocks: selecting among them costs as much as reading a few dozen
+// 262,144 logits make 1,024 blocks: selecting among them costs as much as reading a few dozen
+constexpr size_t kBlock = 256;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // Four lanes of the baseline vector unit, whatever it is: a portable extension of g++ and clang++. Plain loops over floats do not

@@ -67,11 +67,11 @@ struct SamplingParams {
   float xtc_probability = 0.0f, xtc_threshold = 0.1f;
   float dry_multiplier = 0.0f, dry_base = 1.75f;
   int32_t dry_allowed_length = 2;
-  std::vector<std::pair<Token, float>>
-      logit_bias;  // biases of one token add up; -100 and below ban it
+  // biases of one token add up; -100 and below ban it
+  std::vector<std::pair<Token, float>> logit_bias;
   std::string chain = "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature";
-  int32_t logprobs =
-      0;  // n > 0: the chosen token's and the n best; -1: the chosen token's alone; 0: none
+  // n > 0: the chosen token's and the n best; -1: the chosen token's alone; 0: none
+  int32_t logprobs = 0;
 };
 
 // Bytes of a token, for DRY's sequence breakers: sampling never includes tokenizer.

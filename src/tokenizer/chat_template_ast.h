@@ -17,8 +17,8 @@
 namespace llmrt::jinja {
 
 inline constexpr uint32_t kMaxTreeDepth = 100;
-inline constexpr uint32_t kMaxParseDepth =
-    64;  // brackets, signs and blocks: the parser's own recursion, 3 KiB of stack each
+// brackets, signs and blocks: the parser's own recursion, 3 KiB of stack each
+inline constexpr uint32_t kMaxParseDepth = 64;
 inline constexpr uint32_t kMaxNodes = 50'000;
 
 struct Builtin;
@@ -100,8 +100,8 @@ struct Expr {
   NameId name = 0;
   bool may_be_method = true;  // of an attribute: some type has a method of this name
   Value value;
-  const Builtin* builtin =
-      nullptr;  // nullptr: unknown, an error where it is reached; value holds the name
+  // nullptr: unknown, an error where it is reached; value holds the name
+  const Builtin* builtin = nullptr;
   std::vector<const Expr*> operands;
   std::vector<Op> ops;
   const Arguments* arguments = nullptr;
@@ -170,8 +170,8 @@ struct Stmt {
 
 struct Tree {
   explicit Tree(Source text) : source(std::move(text)), constants(kConstantBytes) {}
-  static constexpr size_t kConstantBytes =
-      size_t{64} << 20;  // a template is 256 KiB at most, so never reached
+  // a template is 256 KiB at most, so never reached
+  static constexpr size_t kConstantBytes = size_t{64} << 20;
 
   Source source;
   Arena constants;

@@ -24,8 +24,8 @@ struct Call {
   uint32_t at;  // for messages
   const char* name;
   std::array<Value, kMaxParameters> args;  // unbound: not given
-  std::span<const Value>
-      rest;  // of a variadic builtin: the positional arguments past the parameters
+  // of a variadic builtin: the positional arguments past the parameters
+  std::span<const Value> rest;
   std::span<const NamedValue> named;  // of a variadic builtin: the keywords that are no parameter
 
   bool given(size_t i) const { return args[i].kind != Kind::unbound; }

@@ -103,8 +103,8 @@ Result<Value> filter_indent(Call& call) {
   }
   const bool first = call.flag(2, false);
   const bool blank = call.flag(3, false);
-  LLMRT_TRY(call.run.room_for(call.at,
-                              uint64_t{text.size} * sizeof(Text)));  // the lines, were each empty
+  // the lines, were each empty
+  LLMRT_TRY(call.run.room_for(call.at, uint64_t{text.size} * sizeof(Text)));
   TextBuilder out = call.run.builder();
   bool any = false;
   for (const Text& line : lines_of(text)) {

@@ -291,10 +291,10 @@ Result<Value> pad(Call& call, Side side) {
   const int64_t missing = width - length_of(call.args[0]);
   if (missing <= 0) return call.args[0];
   LLMRT_TRY(call.run.room_for(call.at, static_cast<uint64_t>(missing) * 2 + text.size));
-  const int64_t left = side == Side::left ? 0
-                       : side == Side::right
-                           ? missing
-                           : missing / 2 + (missing & width & 1);  // as CPython's center
+  // as CPython's center
+  const int64_t left = side == Side::left    ? 0
+                       : side == Side::right ? missing
+                                             : missing / 2 + (missing & width & 1);
   TextBuilder out = call.run.builder();
   out.append_many(fill, static_cast<size_t>(left), false);
   out.append(text);

@@ -100,8 +100,8 @@ struct Value {
     bool boolean;
     int64_t integer;
     double real;
-    const Text*
-        text;  // text, big_integer; of undefined: what is undefined ("'x' is undefined"), or nullptr
+    // text, big_integer; of undefined: what is undefined ("'x' is undefined"), or nullptr
+    const Text* text;
     List* list;  // list, tuple
     Generator* generator;
     Dict* dict;  // dict, name_space
@@ -198,8 +198,8 @@ struct Dict {
  private:
   void rebuild_index(Arena& arena, uint32_t n_slots_wanted);
   uint32_t find_entry(const Value& key) const;  // size if none
-  uint64_t hash(const Value& key)
-      const;  // seeded by the address: texts of an input cannot be made to collide
+  // seeded by the address: texts of an input cannot be made to collide
+  uint64_t hash(const Value& key) const;
 };
 
 struct Generator {

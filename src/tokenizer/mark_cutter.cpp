@@ -11,8 +11,8 @@ namespace {
 uint32_t code_point_before(std::string_view text, size_t end) {
   size_t begin = end - 1;
   while (begin > 0 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
-  return utf8_step(text.data() + begin, end - begin)
-      .code_point;  // 0 for broken text: such a key meets no text
+  // 0 for broken text: such a key meets no text
+  return utf8_step(text.data() + begin, end - begin).code_point;
 }
 
 size_t skip_marks(std::string_view text, size_t at) {

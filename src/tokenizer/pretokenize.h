@@ -17,8 +17,8 @@ namespace llmrt {
 struct PretokenizerSpec {
   std::string_view name;
   std::span<const char* const> patterns;  // none: the text is one piece
-  bool whole_first =
-      false;  // a piece that is a token is that token, whatever merges say (ignore_merges)
+  // a piece that is a token is that token, whatever merges say (ignore_merges)
+  bool whole_first = false;
   bool add_bos = false;         // where the file does not say
   bool marks = false;           // keys are text with blank marks instead of the byte-level alphabet
   bool whole_newlines = false;  // whole_first for runs of newlines only

@@ -41,8 +41,8 @@ class SpecialMatcher {
   // Sorted by text: the entries with a common prefix are a range, so narrowing the range byte by byte walks a trie.
   StringPool texts_;            // [n_entries]
   std::vector<Entry> entries_;  // [n_entries]
-  std::array<uint32_t, 257>
-      first_{};  // entries whose text begins with byte b: [first_[b], first_[b + 1])
+  // entries whose text begins with byte b: [first_[b], first_[b + 1])
+  std::array<uint32_t, 257> first_{};
 };
 
 // The trusted parts of a text, neighbours joined. Error: spans out of order, overlapping or outside the text.

@@ -143,8 +143,8 @@ Status read_flag(const Metadata& metadata, const char* key, const char* id_key, 
 // Two families give one of these texts another meaning.
 void apply_exceptions(const Found& found, std::vector<uint32_t>& roles) {
   const auto has = [&](std::string_view text) { return id_of(found, text) >= 0; };
-  const bool harmony =
-      has("<|call|>") && has("<|return|>");  // <|end|> closes a message there, not the turn
+  // <|end|> closes a message there, not the turn
+  const bool harmony = has("<|call|>") && has("<|return|>");
   const bool solar = (has("<|call|>") || has("<|calls|>")) && has("<|flush|>");
   for (size_t i = 0; i < kKnown.size(); ++i) {
     if (kKnown[i].text == "<|end|>" && (harmony || solar)) roles[i] = 0;

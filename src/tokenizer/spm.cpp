@@ -13,8 +13,8 @@ namespace {
 uint32_t key_of(float score) {
   if (!(score == score)) return SymbolPair::kNoPair - 1;
   const auto bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 and +0 are equal scores
-  const uint32_t ascending =
-      (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;  // orders as the floats do
+  // orders as the floats do
+  const uint32_t ascending = (bits >> 31) != 0 ? ~bits : bits | 0x80000000u;
   return std::min(~ascending, SymbolPair::kNoPair - 1);
 }
 

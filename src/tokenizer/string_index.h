@@ -70,8 +70,8 @@ class StringIndex {
   };
   static_assert(sizeof(Slot) == 16);
   void grow(const StringPool& pool);
-  size_t slot_of(const StringPool& pool, const Key& key,
-                 std::string_view text) const;  // its slot, or the free one for it
+  // its slot, or the free one for it
+  size_t slot_of(const StringPool& pool, const Key& key, std::string_view text) const;
 
   std::vector<Slot> slots_;  // power of two, at most two thirds full
   size_t used_ = 0;

@@ -1,20 +1,20 @@
-// The architectures: one file and one line each.
+// The architectures: one file and one line each. X(function, name): build_<function> in <function>.cpp, general.architecture.
 #include "model/architecture.h"
+
+#define LLMRT_ARCHITECTURES(X) \
+  X(gemma3, "gemma3")          \
+  X(llama, "llama")            \
+  X(qwen2, "qwen2")            \
+  X(qwen3, "qwen3")
 
 namespace llmrt {
 
-Status build_gemma3(ModelBuilder& m);
-Status build_llama(ModelBuilder& m);
-Status build_qwen2(ModelBuilder& m);
-Status build_qwen3(ModelBuilder& m);
+#define LLMRT_DECLARE(function, name) Status build_##function(ModelBuilder& m);
+LLMRT_ARCHITECTURES(LLMRT_DECLARE)
 
 std::span<const Architecture> all_architectures() {
-  static constexpr Architecture kAll[] = {
-      {"gemma3", build_gemma3},
-      {"llama", build_llama},
-      {"qwen2", build_qwen2},
-      {"qwen3", build_qwen3},
-  };
+#define LLMRT_ENTRY(function, name) {name, build_##function},
+  static constexpr Architecture kAll[] = {LLMRT_ARCHITECTURES(LLMRT_ENTRY)};
   return kAll;
 }
 

@@ -85,8 +85,8 @@ class Dry : public LogitEditStep {
     return std::min(multiplier_ * exp_f32(exponent), kLargest);
   }
 
-  static constexpr float kLargest =
-      1e30f;  // a ban in effect, yet finite: if all tokens are repetitions, one still comes out
+  // a ban in effect, yet finite: if all tokens are repetitions, one still comes out
+  static constexpr float kLargest = 1e30f;
   float multiplier_, log_base_;
   uint32_t allowed_, n_vocab_;
   std::span<const TokenBytes> token_bytes_;

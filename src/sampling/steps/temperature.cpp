@@ -19,8 +19,8 @@ class Temperature : public SamplingStep {
     const float max = max_logit(candidates);
     for (Candidate& item : candidates.items)
       item.logit = std::max((item.logit - max) / temperature_, kLowest);
-    candidates.sorted =
-        false;  // different logits may round to equal ones, whose ids need not ascend
+    // different logits may round to equal ones, whose ids need not ascend
+    candidates.sorted = false;
   }
 
  private:
