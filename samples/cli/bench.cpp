@@ -15,9 +15,9 @@
 namespace cli {
 namespace {
 
-// An engine takes 2^24 tokens of context and 4096 sequences: half of it for the prompt or depth, half for the answer.
-constexpr int kMostTokens = (1 << 23) - 8;
-constexpr int kMostSequences = 4096;
+// An engine takes 2^22 tokens of context and 1024 sequences: half of it for the prompt or depth, half for the answer.
+constexpr int kMostTokens = (1 << 21) - 8;
+constexpr int kMostSequences = 1024;
 constexpr int kMostRepetitions = 1'000'000;
 
 struct BenchArgs {

@@ -103,7 +103,11 @@ class Chat {
   // False if there is no answer to the last question.
   bool answer() {
     llmrt_request* request = nullptr;
-    if (llmrt_session_submit(session_.get(), &args_.gen.finished(), &request) < 0) {
+    const llmrt_status submitted =
+        llmrt_session_submit(session_.get(), &args_.gen.finished(), &request);
+    // An option's value will be as wrong next time.
+    if (submitted == LLMRT_ERR_INVALID_ARGUMENT) throw_last_error();
+    if (submitted < 0) {
       std::fprintf(stderr, "llmrt: %s\n", llmrt_last_error());
       return false;
     }

@@ -19,7 +19,7 @@ namespace cli {
 namespace {
 
 constexpr size_t kFirstKlPosition = 16;
-constexpr int kMostCtx = 1 << 24;  // of an engine
+constexpr int kMostCtx = 1 << 22;  // of an engine
 
 struct PerplexityArgs {
   ModelArgs model;

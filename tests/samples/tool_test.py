@@ -126,6 +126,8 @@ def main():
             good = got == status and all(w in shown for w in has) and not any(w in shown for w in sum(lacks, []))
             expect(" ".join(args), good and (status == 0 or not out), f"exit {got}, {shown.strip()!r}, output {out[:80]!r}")
 
+        chat = subprocess.run([tool, "chat", model, "-n", "-5"], input=b"hi\nhi\n", capture_output=True, timeout=60)
+        expect("chat, wrong option", chat.returncode == 2 and b"--max-tokens is -5" in chat.stderr, chat)
         got, out, err = run(tool, ["inspect", str(files / "vocabulary")])
         expect("inspect a vocabulary", got == 0 and "no plan" in out, (got, out, err))
         got, out, err = run(tool, ["inspect", str(files / "vocabulary"), "--kv-type", "zz"])
@@ -138,7 +140,7 @@ def main():
         expect("doctor, known kernels", got == 0 and "LLMRT_CPU_ISA=scalar asks for it" in out, (got, out, err))
     if failures:
         sys.exit("\n".join(failures))
-    print(len(CASES) + 5, "cases held")
+    print(len(CASES) + 6, "cases held")
 
 
 main()
