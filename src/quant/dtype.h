@@ -53,8 +53,8 @@ struct QuantFormat {
   void (*encode)(const float* values, uint8_t* blocks, size_t n);  // nullptr: not yet
 };
 
-const QuantFormat* find_format(
-    uint32_t ggml_type);                   // nullptr: unknown; gguf_type_name() may name it
+// nullptr: unknown; gguf_type_name() may name it
+const QuantFormat* find_format(uint32_t ggml_type);
 const QuantFormat& format_of(DType type);  // a known type
 std::span<const QuantFormat> all_formats();
 // Name of any type number that GGUF defines, decodable or not ("IQ3_S"), else "".
