@@ -270,8 +270,8 @@ typedef struct llmrt_model_options {
   const char* chat_template;
   /* JSON object {"key": value} laid over the file's metadata; NULL: none */
   const char* metadata_overrides;
-  const char*
-      backend_options; /* cpu: "isa=avx2", a table that llmrt doctor lists; NULL: the best */
+  /* cpu: "isa=avx2", a table that llmrt doctor lists; NULL: the best */
+  const char* backend_options;
   /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
   int32_t timeout_ms;
   int32_t pad0;
