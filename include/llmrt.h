@@ -270,7 +270,7 @@ typedef struct llmrt_model_options {
   const char* chat_template;
   /* JSON object {"key": value} laid over the file's metadata; NULL: none */
   const char* metadata_overrides;
-  /* cpu: "isa=avx2", a table that llmrt doctor lists; NULL: the best */
+  /* cpu: "isa=NAME", NAME scalar, avx2, avx512_vnni or neon; NULL: the best there is */
   const char* backend_options;
   /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
   int32_t timeout_ms;
