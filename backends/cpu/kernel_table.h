@@ -47,8 +47,8 @@ struct AttendArgs {
   uint32_t d_k, d_v;
   RowCodec k_codec, v_codec;
   uint32_t block_tokens;
-  const uint8_t* const*
-      blocks;  // this head's bytes of the blocks that cover the chunk, 256 / block_tokens of them (kv_layout.h)
+  // This head's bytes of the blocks that cover the chunk, 256 / block_tokens of them (kv_layout.h).
+  const uint8_t* const* blocks;
   size_t v_at;           // from a head's K to its V
   uint32_t chunk_begin;  // absolute position of the chunk's first key, a multiple of 256
   uint32_t pos;          // position of token 0; the others follow
@@ -74,9 +74,10 @@ struct KernelTable {
   // Rough speed of one thread in multiply-adds per ns, to cut work into chunks of bounded time.
   float a8_macs_per_ns, f32_macs_per_ns;
 
-  LinearFn
-      linear[kDTypeNumbers];  // by DType's number; nullptr: linear_decoded, or none in class a8
-  LinearFn linear_decoded;    // class f32, any type without a packed form of its own
+  // By DType's number; nullptr: linear_decoded, or none in class a8.
+  LinearFn linear[kDTypeNumbers];
+  // Class f32, any type without a packed form of its own.
+  LinearFn linear_decoded;
 
   void (*quantize)(const float* x, const ActivationForm& form, uint8_t* row);
   // out[i] = x[i] / sqrt(mean of x^2 + eps) * weight[i]
