@@ -167,7 +167,7 @@ Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& c
     }
     pick.id = draw(candidates_.items, context);
   }
-  if (params_.logprobs != 0) report_logprobs(logits, raw_max, pick);
+  if (params_.logprobs > 0) report_logprobs(logits, raw_max, pick);
   return pick;
 }
 

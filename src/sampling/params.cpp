@@ -18,16 +18,16 @@ struct Allowed {
 Status check(const Allowed& option) {
   if (option.value >= option.low && option.value <= option.high) return {};
   if (option.high == kNone) {
-    return error(Code::invalid_argument, "%s is %g, allowed is %g or more", option.name,
-                 option.value, option.low)
+    return error(Code::invalid_argument, "%s is %g; allowed: %g or more", option.name, option.value,
+                 option.low)
         .at(option.name);
   }
   if (option.low == -kNone) {
-    return error(Code::invalid_argument, "%s is %g, allowed is %g or less", option.name,
-                 option.value, option.high)
+    return error(Code::invalid_argument, "%s is %g; allowed: %g or less", option.name, option.value,
+                 option.high)
         .at(option.name);
   }
-  return error(Code::invalid_argument, "%s is %g, allowed is %g to %g", option.name, option.value,
+  return error(Code::invalid_argument, "%s is %g; allowed: %g to %g", option.name, option.value,
                option.low, option.high)
       .at(option.name);
 }
@@ -40,7 +40,7 @@ Status validate(const SamplingParams& params, uint32_t n_vocab) {
                  n_vocab, kMaxVocab);
   }
   const Allowed options[] = {
-      {"temperature", params.temperature, 0, 100},
+      {"temperature", params.temperature, 0, kMostTemperature},
       {"top_p", params.top_p, 0, kNone},
       {"min_p", params.min_p, -kNone, 1},
       {"typical_p", params.typical_p, 0, kNone},
@@ -53,18 +53,18 @@ Status validate(const SamplingParams& params, uint32_t n_vocab) {
       {"dry_multiplier", params.dry_multiplier, 0, 100},
       {"dry_base", params.dry_base, 1, 100},
       {"dry_allowed_length", static_cast<double>(params.dry_allowed_length), 0, kNone},
-      {"logprobs", static_cast<double>(params.logprobs), -1, 20},
+      {"logprobs", static_cast<double>(params.logprobs), 0, 20},
   };
   for (const Allowed& option : options) LLMRT_TRY(check(option));
   for (const auto& [id, bias] : params.logit_bias) {
     if (id < 0 || static_cast<uint32_t>(id) >= n_vocab) {
-      return error(Code::invalid_argument, "logit_bias names token %d, allowed are 0 to %u", id,
+      return error(Code::invalid_argument, "logit_bias names token %d; allowed: 0 to %u", id,
                    n_vocab - 1)
           .at("logit_bias");
     }
     if (!(bias < std::numeric_limits<float>::infinity())) {
       return error(Code::invalid_argument,
-                   "logit_bias of token %d is %g, allowed are finite numbers and -inf", id,
+                   "logit_bias of token %d is %g; allowed: finite numbers and -inf", id,
                    static_cast<double>(bias))
           .at("logit_bias");
     }

@@ -70,7 +70,7 @@ struct SamplingParams {
   // biases of one token add up; -100 and below ban it
   std::vector<std::pair<Token, float>> logit_bias;
   std::string chain = "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature";
-  // n > 0: the chosen token's and the n best; -1: the chosen token's alone; 0: none
+  // n > 0: the chosen token's and the n best; 0: none
   int32_t logprobs = 0;
 };
 

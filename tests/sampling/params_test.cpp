@@ -23,37 +23,37 @@ std::string message_of(const std::function<void(SamplingParams&)>& change) {
 
 TEST_CASE("params: a number out of range is named with its value and what is allowed") {
   CHECK(message_of([](auto& p) { p.temperature = -0.5f; }) ==
-        "temperature is -0.5, allowed is 0 to 100");
-  CHECK(message_of([](auto& p) { p.top_p = -0.1f; }) == "top_p is -0.1, allowed is 0 or more");
-  CHECK(message_of([](auto& p) { p.min_p = 1.5f; }) == "min_p is 1.5, allowed is 1 or less");
-  CHECK(message_of([](auto& p) { p.typical_p = -1; }) == "typical_p is -1, allowed is 0 or more");
+        "temperature is -0.5; allowed: 0 to 100");
+  CHECK(message_of([](auto& p) { p.top_p = -0.1f; }) == "top_p is -0.1; allowed: 0 or more");
+  CHECK(message_of([](auto& p) { p.min_p = 1.5f; }) == "min_p is 1.5; allowed: 1 or less");
+  CHECK(message_of([](auto& p) { p.typical_p = -1; }) == "typical_p is -1; allowed: 0 or more");
   CHECK(message_of([](auto& p) { p.penalty_last_n = -2; }) ==
-        "penalty_last_n is -2, allowed is -1 or more");
+        "penalty_last_n is -2; allowed: -1 or more");
   CHECK(message_of([](auto& p) { p.repeat_penalty = 0; }) ==
-        "repeat_penalty is 0, allowed is 0.01 to 100");
+        "repeat_penalty is 0; allowed: 0.01 to 100");
   CHECK(message_of([](auto& p) { p.frequency_penalty = kInf; }) ==
-        "frequency_penalty is inf, allowed is -100 to 100");
+        "frequency_penalty is inf; allowed: -100 to 100");
   CHECK(message_of([](auto& p) { p.presence_penalty = -101; }) ==
-        "presence_penalty is -101, allowed is -100 to 100");
+        "presence_penalty is -101; allowed: -100 to 100");
   CHECK(message_of([](auto& p) { p.xtc_probability = 2; }) ==
-        "xtc_probability is 2, allowed is 0 to 1");
+        "xtc_probability is 2; allowed: 0 to 1");
   CHECK(message_of([](auto& p) { p.xtc_threshold = -1; }) ==
-        "xtc_threshold is -1, allowed is 0 to 1");
+        "xtc_threshold is -1; allowed: 0 to 1");
   CHECK(message_of([](auto& p) { p.dry_multiplier = -1; }) ==
-        "dry_multiplier is -1, allowed is 0 to 100");
-  CHECK(message_of([](auto& p) { p.dry_base = 0.5f; }) == "dry_base is 0.5, allowed is 1 to 100");
+        "dry_multiplier is -1; allowed: 0 to 100");
+  CHECK(message_of([](auto& p) { p.dry_base = 0.5f; }) == "dry_base is 0.5; allowed: 1 to 100");
   CHECK(message_of([](auto& p) { p.dry_allowed_length = -1; }) ==
-        "dry_allowed_length is -1, allowed is 0 or more");
-  CHECK(message_of([](auto& p) { p.logprobs = 21; }) == "logprobs is 21, allowed is -1 to 20");
+        "dry_allowed_length is -1; allowed: 0 or more");
+  CHECK(message_of([](auto& p) { p.logprobs = 21; }) == "logprobs is 21; allowed: 0 to 20");
   CHECK(message_of([](auto& p) {
           p.logit_bias = {{300, 1.0f}};
-        }) == "logit_bias names token 300, allowed are 0 to 299");
+        }) == "logit_bias names token 300; allowed: 0 to 299");
   CHECK(message_of([](auto& p) {
           p.logit_bias = {{-1, 1.0f}};
-        }) == "logit_bias names token -1, allowed are 0 to 299");
+        }) == "logit_bias names token -1; allowed: 0 to 299");
   CHECK(message_of([](auto& p) {
           p.logit_bias = {{5, kInf}};
-        }) == "logit_bias of token 5 is inf, allowed are finite numbers and -inf");
+        }) == "logit_bias of token 5 is inf; allowed: finite numbers and -inf");
 }
 
 TEST_CASE("params: NaN is refused everywhere") {
@@ -69,7 +69,7 @@ TEST_CASE("params: NaN is refused everywhere") {
                                            &SamplingParams::dry_multiplier,
                                            &SamplingParams::dry_base};
   for (const auto member : floats) {
-    CHECK(message_of([&](auto& p) { p.*member = std::nanf(""); }).find("is nan, allowed is") !=
+    CHECK(message_of([&](auto& p) { p.*member = std::nanf(""); }).find("is nan; allowed:") !=
           std::string::npos);
   }
   CHECK(message_of([](auto& p) {
