@@ -351,14 +351,14 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_model_tensor_get(const llmrt_model* mode
 typedef struct llmrt_engine_options {
   uint32_t struct_size;
   int32_t threading;   /* 0: a thread of its own; 1: the host calls llmrt_engine_step */
-  int32_t ctx_tokens;  /* longest sequence, prompt and answer, to 2^24; 0: min(n_ctx_train, 8192) */
-  int32_t max_running; /* sequences computed side by side, 1 to 4096, default 16 */
-  int32_t max_batch;   /* rows of one pass, to 65536; 0: 512 */
-  int32_t prefill_chunk; /* rows of one request in a pass, to 65536; 0: what fits */
+  int32_t ctx_tokens;  /* longest sequence, prompt and answer, to 2^22; 0: min(n_ctx_train, 8192) */
+  int32_t max_running; /* sequences computed side by side, 1 to 1024, default 16 */
+  int32_t max_batch;   /* rows of one pass, to 4096; 0: 512 */
+  int32_t prefill_chunk; /* rows of one request in a pass, to 4096; 0: what fits */
   const char* kv_type;   /* "bf16" (default), "f32", "f16", "k=f16,v=bf16" */
   int64_t kv_budget;     /* bytes of KV cache, -1: automatic */
   int32_t prefix_cache;  /* 1 (default): prompts that begin alike share their KV */
-  /* 0: same file, build, ISA and request give the same bits whatever else runs; 1: drops that for speed */
+  /* 0: same file, build, ISA and request give the same bits whatever else runs. Other values come later: ERR_UNSUPPORTED */
   int32_t numerics;
   int32_t block_tokens;  /* tokens per KV block: 16, 32 (default) or 64 */
   int32_t batching;      /* 0 continuous; 1 static, 2 dynamic: to be measured against */
@@ -389,12 +389,14 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_pause(llmrt_engine* engine);
 /* Goes on after llmrt_engine_pause.
  * Any thread. Idempotent. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_resume(llmrt_engine* engine);
-/* The system is short of memory: 1 gives back what is free, 2 the prefix cache too, 3 all KV that no running request needs.
- * Any thread. ERR_INVALID_ARGUMENT: level outside 1 to 3. */
+/* The system is short of memory: 1 gives back what is free, 2 the prefix cache too, 3 all KV that no running request needs: as 2,
+ * and of a paused engine the KV of all its requests, which is computed again after llmrt_engine_resume.
+ * Any thread; done between two pieces of work, maybe after the return. ERR_INVALID_ARGUMENT: level outside 1 to 3. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_trim(llmrt_engine* engine, int32_t level);
 /* Refuses new requests and waits up to timeout_ms milliseconds for the running ones, then cancels the rest (0: at once; < 0 is
- * refused). Any thread. ERR_TIMEOUT: some were cancelled after waiting. What is submitted later answers ERR_CLOSED. Optional:
- * release does it too. */
+ * refused). Any thread. ERR_TIMEOUT: some were cancelled after waiting. Later submits (of sessions too), llmrt_session_create,
+ * step, pause, resume, trim and llmrt_evaluate answer ERR_CLOSED; llmrt_engine_next does once it is drained. Metrics, requests
+ * and what else of sessions go on. Again: OK. Optional: release does it too. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_close(llmrt_engine* engine, int32_t timeout_ms);
 
 typedef struct llmrt_metrics {
@@ -491,8 +493,9 @@ typedef struct llmrt_event {
   llmrt_request* request; /* the handle submit returned; NULL if it was released */
 } llmrt_event;
 
-/* nonzero: cancel the request (keep_partial 1). event is valid during the call. On a delivery thread of the engine, one request's
- * events in order; threading 1: inside the call that drives the engine. */
+/* nonzero: cancel as llmrt_request_cancel(request, 0); to keep a session's partial answer, call that with 1. event is valid during
+ * the call. On a delivery thread of the engine, one request's events in order; threading 1: inside the call that drives the
+ * engine. */
 typedef int32_t(LLMRT_CALL* llmrt_event_fn)(void* user, const llmrt_event* event);
 /* The n = n_vocab logits of a sample's next token, to be edited before it is drawn. On the engine's thread; threading 1: inside the
  * call that drives the engine. */
@@ -618,7 +621,7 @@ typedef struct llmrt_session_options {
 LLMRT_API void LLMRT_CALL llmrt_session_options_init(llmrt_session_options* options,
                                                      size_t struct_size);
 /* An empty chat on an engine; needs a chat template.
- * Any thread. ERR_TEMPLATE names the option chat_template. */
+ * Any thread. ERR_TEMPLATE names the option chat_template; ERR_CLOSED: the engine is. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_create(llmrt_engine* engine,
                                                        const llmrt_session_options* options,
                                                        llmrt_session** out);

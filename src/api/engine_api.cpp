@@ -13,9 +13,9 @@ namespace {
 // Prompt ids to a request's handle.
 Status submit_prompt(const std::shared_ptr<EngineCore>& core, std::vector<Token> prompt,
                      const llmrt_gen_options& options, llmrt_request** out) {
-  LLMRT_ASSIGN(GenParams params, to_gen_params(options, core->model()));
+  LLMRT_ASSIGN(GenParams params, core->params_of(options));
   LLMRT_ASSIGN(const Submitted submitted,
-               submit_request(core, std::move(params), options, nullptr, [&](const GenParams& p) {
+               submit_request(core, std::move(params), options, [&](const GenParams& p) {
                  return core->engine().submit(std::move(prompt), p);
                }));
   *out = submitted.handle;
@@ -48,7 +48,7 @@ llmrt_status llmrt_engine_create(llmrt_model* model, const llmrt_engine_options*
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_ASSIGN(const llmrt_engine_options o, read_options(options));
     LLMRT_ASSIGN(const EngineOptions e, to_engine_options(o));
-    LLMRT_ASSIGN(auto core, EngineCore::create(m->model, e));
+    LLMRT_ASSIGN(auto core, EngineCore::create(m->model, e, o.overflow == 2));
     *out = make_handle<llmrt_engine>(std::make_shared<EngineObject>(std::move(core)));
     return Status();
   };
@@ -82,7 +82,6 @@ llmrt_status llmrt_engine_resume(llmrt_engine* engine) {
 llmrt_status llmrt_engine_trim(llmrt_engine* engine, int32_t level) {
   return LLMRT_ENTRY_OUTSIDE {
     LLMRT_ASSIGN(const auto e, get(engine));
-    LLMRT_TRY(check_range("level", level, 1, 3));
     return e->core->engine().trim(level);
   };
 }
@@ -90,7 +89,7 @@ llmrt_status llmrt_engine_trim(llmrt_engine* engine, int32_t level) {
 llmrt_status llmrt_engine_close(llmrt_engine* engine, int32_t timeout_ms) {
   return LLMRT_ENTRY_OUTSIDE {
     LLMRT_ASSIGN(const auto e, get(engine));
-    LLMRT_TRY(check_range("timeout_ms", timeout_ms, 0, INT32_MAX));
+    LLMRT_TRY(llmrt::check(limits::kTimeoutMs, timeout_ms));
     return e->core->engine().close(timeout_ms);
   };
 }
@@ -141,16 +140,12 @@ llmrt_status llmrt_evaluate(llmrt_engine* engine, const int32_t* tokens, size_t 
     LLMRT_TRY(need("n_floats", n_floats));
     *n_floats = 0;
     if (n == 0 || n > UINT32_MAX)
-      return error(Code::invalid_argument, "n is %zu tokens; allowed is 1 to 4294967295", n)
-          .at("n");
-    if (first >= n)
-      return error(Code::invalid_argument, "first is %zu; allowed is 0 to %zu", first, n - 1)
-          .at("first");
+      return refuse("n", std::to_string(n), "1 to " + std::to_string(UINT32_MAX));
+    if (first >= n) return refuse("first", std::to_string(first), "0 to " + std::to_string(n - 1));
     const size_t n_vocab = e->core->model().def.program.n_vocab;
     *n_floats = (n - first) * n_vocab;
     if (*n_floats > cap)
-      return error(Code::buffer_too_small, "logits: %zu floats are needed, cap is %zu", *n_floats,
-                   cap)
+      return error(Code::buffer_too_small, "cap is %zu floats; allowed: %zu and up", cap, *n_floats)
           .at("cap");
     LLMRT_TRY(need("logits", logits));
     return e->core->engine().evaluate({tokens, n}, static_cast<uint32_t>(first),
@@ -192,11 +187,12 @@ llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, si
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_TRY(need("tokens", tokens));
-    if (n == 0) return error(Code::invalid_argument, "n is 0 tokens; at least 1 is needed").at("n");
+    const uint32_t most = e->core->engine().options().ctx_tokens;
+    if (n == 0) return refuse("n", "0", "1 to " + std::to_string(most));
     // Told before the ids are copied: a length out of all proportion is no reason to allocate.
-    if (n > e->core->engine().options().ctx_tokens)
-      return error(Code::context_full, "the prompt has %zu tokens, the context holds %u", n,
-                   e->core->engine().options().ctx_tokens);
+    if (n > most)
+      return error(Code::context_full, "the prompt has %zu tokens, the context holds %u", n, most)
+          .at("ctx_tokens");
     return submit_prompt(e->core, std::vector<Token>(tokens, tokens + n), o, out);
   };
 }

@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <thread>
 
 #include "api/events.h"
 #include "api/guard.h"
 #include "api/objects.h"
+#include "api/options.h"
+#include "engine/service_thread.h"
 
 namespace llmrt::api {
 namespace {
@@ -62,15 +63,12 @@ llmrt_event to_event(const Event& event, const std::string& text, llmrt_request*
 }
 
 Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const LoadedModel> model,
-                                                       EngineOptions options) {
-  if (model->metadata_only)
-    return error(Code::unsupported,
-                 "the model was loaded with metadata_only: it has no weights to run")
-        .at("metadata_only");
+                                                       const EngineOptions& options,
+                                                       bool drops_oldest_turns) {
   std::unique_ptr<EngineCore> core(new EngineCore);
-  core->drops_oldest_turns_ = options.overflow == Overflow::drop_oldest;
-  if (core->drops_oldest_turns_) options.overflow = Overflow::finish_length;
+  core->drops_oldest_turns_ = drops_oldest_turns;
   LLMRT_ASSIGN(core->engine_, Engine::create(std::move(model), options));
+  core->default_temperature_ = default_temperature(core->model());
   return std::shared_ptr<EngineCore>(core.release(), end);
 }
 
@@ -81,12 +79,15 @@ void EngineCore::end(EngineCore* core) noexcept {
     return;
   }
   try {
-    std::thread([core] { delete core; }).detach();
-  } catch (
-      const std::
-          system_error&) {  // no thread to be had: the engine is left behind rather than waiting for itself
+    ServiceThread thread;
+    // no thread to be had: the engine is left behind rather than waiting for itself
+    if (thread.start("llmrt-end", [core] { delete core; }).ok()) thread.detach();
   } catch (const std::bad_alloc&) {
   }
+}
+
+Result<GenParams> EngineCore::params_of(const llmrt_gen_options& options) const {
+  return to_gen_params(options, model().def.program.n_vocab, default_temperature_);
 }
 
 llmrt_request* EngineCore::handle_of(const Request* request) {
@@ -101,11 +102,9 @@ void EngineCore::forget(const Request* request) noexcept {
 }
 
 Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenParams params,
-                                 const llmrt_gen_options& options,
-                                 const std::shared_ptr<SessionTurn>& turn, StartRequest start) {
+                                 const llmrt_gen_options& options, StartRequest start) {
   auto object = std::make_shared<RequestObject>();
   object->core = core;
-  object->turn = turn;
   object->delivery = params.delivery;
   object->n_samples = params.n;
   object->wants_logprobs = params.sampling.logprobs != 0;

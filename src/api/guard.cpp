@@ -39,7 +39,7 @@ void record(Code code, const char* message) noexcept {
 void record(const Status& failure) noexcept {
   ErrorRecord& r = record_of_thread;
   const ErrorDetail* detail = failure.detail();
-  record(failure.code(), detail ? detail->message.c_str() : name_of(failure.code()));
+  record(failure.code(), detail ? detail->message.c_str() : sentence_of(failure.code()));
   if (!detail) return;
   r.sys_code = detail->sys_code;
   r.line = detail->line;
@@ -126,6 +126,58 @@ const char* name_of(Code code) noexcept {
       return "ERR_QUEUE_FULL";
   }
   return "?";
+}
+
+const char* sentence_of(Code code) noexcept {
+  switch (code) {
+    case Code::ok:
+    case Code::pending:
+    case Code::end:
+      return "";
+    case Code::internal:
+      return "an error inside the library, which is a bug of it";
+    case Code::invalid_argument:
+      return "an argument has a value that is not allowed";
+    case Code::out_of_memory:
+      return "out of memory";
+    case Code::not_found:
+      return "there is no such thing";
+    case Code::io:
+      return "reading or writing failed";
+    case Code::format:
+      return "the data is not of the form it must have";
+    case Code::unsupported:
+      return "this library or this object cannot do it";
+    case Code::busy:
+      return "other work is under way; the call may be tried again when it is done";
+    case Code::cancelled:
+      return "it was cancelled before it was done";
+    case Code::timeout:
+      return "it took longer than it was given";
+    case Code::buffer_too_small:
+      return "the buffer is too small";
+    case Code::context_full:
+      return "the context holds no more tokens";
+    case Code::memory_budget:
+      return "it does not fit into the memory allowed";
+    case Code::device:
+      return "the device failed";
+    case Code::device_lost:
+      return "the device is gone; make a new engine";
+    case Code::grammar:
+      return "the grammar allows no token here";
+    case Code::template_error:
+      return "the chat template failed";
+    case Code::state_mismatch:
+      return "the saved state belongs to another model or engine";
+    case Code::version:
+      return "the versions of header and library do not fit";
+    case Code::closed:
+      return "the object is closed";
+    case Code::queue_full:
+      return "too many requests wait already";
+  }
+  return "an unknown status";
 }
 
 }  // namespace llmrt::api

@@ -3,7 +3,7 @@
 //   llmrt_status llmrt_engine_pause(llmrt_engine* engine) {
 //     return LLMRT_ENTRY_OUTSIDE {
 //       LLMRT_ASSIGN(const auto e, get(engine));
-//       return e->core->engine->pause();
+//       return e->core->engine().pause();
 //     };
 //   }
 //
@@ -40,13 +40,16 @@ void record(const Status& failure) noexcept;
 void record(Code code, const char* message) noexcept;
 
 const char* name_of(Code code) noexcept;  // "ERR_IO"; "?" for a number that is none
+// What a status says that brings no sentence of its own.
+const char* sentence_of(Code code) noexcept;
 
 // True in a child process of one that used the library.
 bool forked() noexcept;
 // Called before the first handle or thread exists; more calls do nothing.
 void watch_fork() noexcept;
 
-// True while a callback of the host runs on this thread.
+// True while a callback of the host runs on this thread. The one mechanism for it: the rooms below do not ask where they are called
+// from.
 bool in_callback() noexcept;
 class CallbackScope {
  public:
@@ -68,7 +71,7 @@ Code run_guarded(bool outside_callbacks, Body&& body) noexcept {
     if (status.failed()) record(status);
     return status.code();
   } catch (const std::bad_alloc&) {
-    record(Code::out_of_memory, "out of memory");
+    record(Code::out_of_memory, sentence_of(Code::out_of_memory));
     return Code::out_of_memory;
   } catch (const std::system_error& e) {
     record(Code::out_of_memory, "the system gives no more threads");

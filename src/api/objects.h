@@ -99,10 +99,9 @@ struct Submitted {
   RequestPtr request;
 };
 using StartRequest = FunctionRef<Result<RequestPtr>(const GenParams&)>;
-// Makes the handle, then the request (by start), so that the request's first event can name the handle. turn: of a session, or nullptr.
+// Makes the handle, then the request (by start), so that the request's first event can name the handle.
 Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenParams params,
-                                 const llmrt_gen_options& options,
-                                 const std::shared_ptr<SessionTurn>& turn, StartRequest start);
+                                 const llmrt_gen_options& options, StartRequest start);
 
 struct ModelObject final : Object {
   explicit ModelObject(std::shared_ptr<const LoadedModel> loaded);
@@ -128,7 +127,8 @@ struct CallbackContext {
 class EngineCore {
  public:
   static Result<std::shared_ptr<EngineCore>> create(std::shared_ptr<const LoadedModel> model,
-                                                    EngineOptions options);
+                                                    const EngineOptions& options,
+                                                    bool drops_oldest_turns);
 
   Engine& engine() const { return *engine_; }
   const LoadedModel& model() const { return engine_->model(); }
@@ -138,6 +138,7 @@ class EngineCore {
 
   // overflow 2 is the sessions' business: they leave old turns out of the prompt. To the engine it is 1.
   bool drops_oldest_turns() const { return drops_oldest_turns_; }
+  Result<GenParams> params_of(const llmrt_gen_options& options) const;
 
   std::atomic<int32_t> n_sessions{0};
   std::mutex event_mutex;
@@ -145,11 +146,10 @@ class EngineCore {
 
  private:
   friend Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenParams params,
-                                          const llmrt_gen_options& options,
-                                          const std::shared_ptr<SessionTurn>& turn,
-                                          StartRequest start);
+                                          const llmrt_gen_options& options, StartRequest start);
   EngineCore() = default;
   bool drops_oldest_turns_ = false;
+  float default_temperature_ = 0;
   static void end(EngineCore* core) noexcept;
 
   std::mutex mutex_;
@@ -167,7 +167,6 @@ struct RequestObject final : Object {
   void on_release() override;
   std::shared_ptr<EngineCore> core;
   RequestPtr request;
-  std::shared_ptr<SessionTurn> turn;  // nullptr: not of a session
   Delivery delivery = Delivery::request_queue;
   int32_t n_samples = 1;
   bool wants_logprobs = false;

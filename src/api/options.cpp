@@ -1,6 +1,9 @@
 #include "api/options.h"
 
+#include <unistd.h>
+
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "api/guard.h"
@@ -11,7 +14,6 @@
 namespace llmrt::api {
 namespace {
 
-constexpr int32_t kMaxStops = 256;
 constexpr int32_t kMaxLogprobs = 20;
 constexpr size_t kMaxBiases = size_t{1} << 20;
 
@@ -40,59 +42,64 @@ Result<std::vector<std::pair<Token, float>>> parse_logit_bias(const char* text, 
                  "logit_bias is no JSON object of numbers by token id, such as {\"42\": -1.5}")
         .at("logit_bias");
   if (json.size() > kMaxBiases)
-    return error(Code::invalid_argument, "logit_bias has %zu entries; at most %zu are allowed",
-                 json.size(), kMaxBiases)
-        .at("logit_bias");
+    return refuse("logit_bias", std::to_string(json.size()) + " entries",
+                  "at most " + std::to_string(kMaxBiases));
   for (const auto& [key, value] : json.items()) {
     char* end = nullptr;
     errno = 0;
     const long long id = std::strtoll(key.c_str(), &end, 10);
     const bool numeric = !key.empty() && *end == '\0' && errno == 0;
     if (!numeric || id < 0 || id >= int64_t{n_vocab})
-      return error(Code::invalid_argument, "logit_bias: \"%.40s\" is no token id; ids are 0 to %u",
+      return error(Code::invalid_argument, "logit_bias: \"%.40s\" is no token id; allowed: 0 to %u",
                    key.c_str(), n_vocab - 1)
           .at("logit_bias");
     const double bias = value.is_number() ? value.get<double>() : std::nan("");
     if (!(std::fabs(bias) <= 1e6))
       return error(Code::invalid_argument,
-                   "logit_bias: the value of token %lld is no number from -1e6 to 1e6", id)
+                   "logit_bias: the value of token %lld is no such number; allowed: -1e6 to 1e6",
+                   id)
           .at("logit_bias");
     biases.emplace_back(static_cast<Token>(id), static_cast<float>(bias));
   }
   return biases;
 }
 
-// -1: the file's general.sampling.temp, else 0.8.
-Result<float> resolve_temperature(float temperature, const LoadedModel& model) {
-  if (temperature != -1.0f) {
-    if (!(temperature >= 0.0f) || std::isinf(temperature))
-      return error(Code::invalid_argument,
-                   "temperature is %g; allowed is -1 (the model's own) or a number from 0 on",
-                   static_cast<double>(temperature))
-          .at("temperature");
-    return temperature;
-  }
-  if (model.source) {
-    LLMRT_ASSIGN(const auto own, model.source->metadata().get_float("general.sampling.temp"));
-    if (own && *own >= 0 && *own < 1e6) return static_cast<float>(*own);
-  }
-  return 0.8f;
+Status check_temperature(float temperature) {
+  if (temperature == -1.0f || (temperature >= 0 && temperature <= kMostTemperature))
+    return Status();
+  char found[32], allowed[64];
+  std::snprintf(found, sizeof found, "%g", static_cast<double>(temperature));
+  std::snprintf(allowed, sizeof allowed, "-1 (the model's own) and 0 to %g",
+                static_cast<double>(kMostTemperature));
+  return refuse("temperature", found, allowed);
+}
+
+// A mask may name more CPUs than there are, but not none of them.
+Status check_cpus(int64_t mask) {
+  const long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+  if (mask == 0 || n_cpus <= 0 || n_cpus >= 64) return Status();
+  if ((static_cast<uint64_t>(mask) & ((uint64_t{1} << n_cpus) - 1)) != 0) return Status();
+  char found[32];
+  std::snprintf(found, sizeof found, "0x%llx", static_cast<unsigned long long>(mask));
+  return refuse("cpu_mask", found,
+                "0 and masks with at least one of bits 0 to " + std::to_string(n_cpus - 1));
+}
+
+// A template's name, or its text, which has braces in it: a misspelt name is no template.
+Status check_template(const std::string& text) {
+  if (text.empty() || builtin_chat_template(text) || text.find("{{") != std::string::npos ||
+      text.find("{%") != std::string::npos)
+    return Status();
+  return refuse("chat_template", '"' + std::string(text, 0, 40) + '"',
+                "template text, chatml, llama3, mistral, gemma and phi3");
 }
 
 Status read_stops(const llmrt_strlist* list, std::vector<std::string>& stop) {
   if (!list) return Status();
   LLMRT_ASSIGN(const auto object, get(list));
   const std::lock_guard lock(object->mutex);
-  if (object->strings.size() > kMaxStops)
-    return error(Code::invalid_argument, "stop holds %zu strings; at most %d are allowed",
-                 object->strings.size(), kMaxStops)
-        .at("stop");
-  for (const std::string& s : object->strings) {
-    if (s.empty())
-      return error(Code::invalid_argument, "stop holds an empty string; every text contains it")
-          .at("stop");
-    stop.push_back(s);
-  }
+  stop.assign(object->strings.begin(),
+              object->strings.end());  // submit checks number and lengths
   return Status();
 }
 
@@ -149,13 +156,18 @@ void defaults(llmrt_session_options& o) {
   o.struct_size = sizeof o;
 }
 
-Status check_struct_size(const char* name, uint32_t size, uint32_t least) {
+Status check_struct_size(const char* name, uint32_t size, uint32_t least, bool has_init) {
   if (size < least || size > kMaxStructSize)
-    return error(Code::invalid_argument,
-                 "%s.struct_size is %u; allowed is %u to %u (set by %s_init or sizeof)", name, size,
-                 least, kMaxStructSize, name)
+    return error(Code::invalid_argument, "%s.struct_size is %u; allowed: %u to %u (set by %s%s)",
+                 name, size, least, kMaxStructSize, has_init ? name : "sizeof",
+                 has_init ? "_init" : "")
         .at("struct_size");
   return Status();
+}
+
+Status check_pad(const char* name, int32_t pad0) {
+  if (pad0 == 0) return Status();
+  return error(Code::invalid_argument, "%s.pad0 is %d; allowed: 0", name, pad0).at("pad0");
 }
 
 Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t offset) {
@@ -168,11 +180,20 @@ Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t 
 }
 
 Status check_range(const char* name, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return Status();
-  return error(Code::invalid_argument, "%s is %lld; allowed is %lld to %lld", name,
-               static_cast<long long>(value), static_cast<long long>(least),
-               static_cast<long long>(most))
-      .at(name);
+  return llmrt::check({name, least, most}, value);
+}
+
+float default_temperature(const LoadedModel& model) {
+  constexpr const char* kKey = "general.sampling.temp";
+  constexpr float kDefault = SamplingParams().temperature;
+  if (!model.source) return kDefault;
+  const auto own = model.source->metadata().get_float(kKey);
+  if (own.ok() && !*own) return kDefault;
+  if (own.ok() && **own >= 0 && **own <= double{kMostTemperature}) return static_cast<float>(**own);
+  model.host->log(LogLevel::warn,
+                  "metadata key %s is no number from 0 to %g: temperature %g is used", kKey,
+                  double{kMostTemperature}, double{kDefault});
+  return kDefault;
 }
 
 Status check(const llmrt_runtime_options& o) {
@@ -181,9 +202,9 @@ Status check(const llmrt_runtime_options& o) {
   LLMRT_TRY(check_range("worker_threads", o.worker_threads, 0, kMaxWorkers));
   LLMRT_TRY(check_range("thread_priority", o.thread_priority, 0, 19));
   if ((o.alloc == nullptr) != (o.dealloc == nullptr))
-    return error(Code::invalid_argument, "alloc and dealloc: one is NULL; set both or neither")
-        .at("alloc");
-  return Status();
+    return refuse("alloc", o.alloc ? "set without dealloc" : "NULL with dealloc set",
+                  "both or neither");
+  return check_cpus(o.cpu_mask);
 }
 
 Result<ModelOptions> to_model_options(const llmrt_model_options& o) {
@@ -191,11 +212,12 @@ Result<ModelOptions> to_model_options(const llmrt_model_options& o) {
   LLMRT_ASSIGN(m.devices, copied("devices", o.devices));
   if (m.devices.empty()) m.devices = "auto";
   LLMRT_TRY(check_flag("metadata_only", o.metadata_only));
-  LLMRT_TRY(check_range("host_memory_limit", o.host_memory_limit, 0, INT64_MAX));
-  LLMRT_TRY(check_range("timeout_ms", o.timeout_ms, 0, INT32_MAX));
+  LLMRT_TRY(check_range("host_memory_limit", o.host_memory_limit, 0, kNoMost));
+  LLMRT_TRY(llmrt::check(limits::kTimeoutMs, o.timeout_ms));
   m.metadata_only = o.metadata_only != 0;
   m.host_memory_limit = o.host_memory_limit;
   LLMRT_ASSIGN(m.chat_template, copied("chat_template", o.chat_template));
+  LLMRT_TRY(check_template(m.chat_template));
   LLMRT_ASSIGN(m.metadata_overrides, copied("metadata_overrides", o.metadata_overrides));
   LLMRT_ASSIGN(m.backend_options, copied("backend_options", o.backend_options));
   return m;
@@ -204,20 +226,19 @@ Result<ModelOptions> to_model_options(const llmrt_model_options& o) {
 Result<EngineOptions> to_engine_options(const llmrt_engine_options& o) {
   EngineOptions e;
   LLMRT_TRY(check_flag("threading", o.threading));
-  LLMRT_TRY(check_range("ctx_tokens", o.ctx_tokens, 0, 1 << 24));
-  LLMRT_TRY(check_range("max_running", o.max_running, 1, 4096));
-  LLMRT_TRY(check_range("max_batch", o.max_batch, 0, 65536));
-  LLMRT_TRY(check_range("prefill_chunk", o.prefill_chunk, 0, 65536));
-  LLMRT_TRY(check_range("kv_budget", o.kv_budget, -1, INT64_MAX));
+  LLMRT_TRY(llmrt::check(limits::kCtxTokens, o.ctx_tokens));
+  LLMRT_TRY(llmrt::check(limits::kMaxRunning, o.max_running));
+  LLMRT_TRY(llmrt::check(limits::kMaxBatch, o.max_batch));
+  LLMRT_TRY(llmrt::check(limits::kPrefillChunk, o.prefill_chunk));
+  LLMRT_TRY(llmrt::check(limits::kKvBudget, o.kv_budget));
   LLMRT_TRY(check_flag("prefix_cache", o.prefix_cache));
-  LLMRT_TRY(check_flag("numerics", o.numerics));
-  if (o.block_tokens != 16 && o.block_tokens != 32 && o.block_tokens != 64)
-    return error(Code::invalid_argument, "block_tokens is %d; allowed is 16, 32 or 64",
-                 o.block_tokens)
-        .at("block_tokens");
+  if (o.numerics != 0)
+    return error(Code::unsupported, "numerics is %d; allowed: 0 (deterministic)", o.numerics)
+        .at("numerics");
+  LLMRT_TRY(check_block_tokens(o.block_tokens));
   LLMRT_TRY(check_range("batching", o.batching, 0, 2));
-  LLMRT_TRY(check_range("batch_wait_us", o.batch_wait_us, 0, 10'000'000));
-  LLMRT_TRY(check_range("queue_limit", o.queue_limit, 1, 1 << 20));
+  LLMRT_TRY(llmrt::check(limits::kBatchWaitUs, o.batch_wait_us));
+  LLMRT_TRY(llmrt::check(limits::kQueueLimit, o.queue_limit));
   LLMRT_TRY(check_range("overflow", o.overflow, 0, 2));
   e.host_stepped = o.threading == 1;
   e.ctx_tokens = static_cast<uint32_t>(o.ctx_tokens);
@@ -230,12 +251,11 @@ Result<EngineOptions> to_engine_options(const llmrt_engine_options& o) {
   }
   e.kv_budget = o.kv_budget;
   e.prefix_cache = o.prefix_cache != 0;
-  e.numerics = static_cast<Numerics>(o.numerics);
   e.block_tokens = static_cast<uint32_t>(o.block_tokens);
   e.batching = static_cast<Batching>(o.batching);
   e.batch_wait_us = static_cast<uint32_t>(o.batch_wait_us);
   e.queue_limit = static_cast<uint32_t>(o.queue_limit);
-  e.overflow = static_cast<Overflow>(o.overflow);
+  e.overflow = o.overflow == 0 ? Overflow::error : Overflow::finish_length;
   LLMRT_ASSIGN(e.cache_namespace, copied("cache_namespace", o.cache_namespace));
   return e;
 }
@@ -252,26 +272,18 @@ PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& mod
   return r;
 }
 
-Result<GenParams> to_gen_params(const llmrt_gen_options& o, const LoadedModel& model) {
+Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
+                                float default_temperature) {
   GenParams g;
-  LLMRT_TRY(check_range("max_tokens", o.max_tokens, -1, INT32_MAX));
-  LLMRT_TRY(check_range("n", o.n, 1, 4096));
-  LLMRT_TRY(check_range("timeout_ms", o.timeout_ms, 0, INT32_MAX));
-  LLMRT_TRY(check_range("stall_timeout_ms", o.stall_timeout_ms, 0, INT32_MAX));
   LLMRT_TRY(check_range("logprobs", o.logprobs, 0, kMaxLogprobs));
   LLMRT_TRY(check_flag("ignore_eos", o.ignore_eos));
   LLMRT_TRY(check_range("delivery", o.delivery, 0, 2));
   LLMRT_TRY(check_range("text_flags", o.text_flags, 0, 3));
-  if (o.delivery == 2 && !o.on_event)
-    return error(Code::invalid_argument, "delivery is 2 (callback) but on_event is NULL")
-        .at("on_event");
   if (o.delivery != 2 && o.on_event)
-    return error(Code::invalid_argument, "on_event is set but delivery is %d; allowed is 2",
-                 o.delivery)
-        .at("delivery");
-  const uint32_t n_vocab = model.def.program.n_vocab;
+    return refuse("delivery", std::to_string(o.delivery), "2, because on_event is set");
   SamplingParams& s = g.sampling;
-  LLMRT_ASSIGN(s.temperature, resolve_temperature(o.temperature, model));
+  LLMRT_TRY(check_temperature(o.temperature));
+  s.temperature = o.temperature == -1.0f ? default_temperature : o.temperature;
   s.top_k = o.top_k;
   s.top_p = o.top_p;
   s.min_p = o.min_p;
@@ -317,7 +329,7 @@ llmrt_error_info to_error_info(const Status& status) {
   llmrt_error_info info = {};
   info.status = static_cast<llmrt_status>(status.code());
   info.message = info.where = "";
-  if (status.failed()) info.message = name_of(status.code());
+  if (status.failed()) info.message = sentence_of(status.code());
   if (const ErrorDetail* d = status.detail()) {
     info.message = d->message.c_str();
     info.where = d->where.c_str();

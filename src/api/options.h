@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "engine/engine.h"
+#include "engine/limits.h"
 #include "engine/session.h"
 #include "llmrt.h"
 #include "runtime/loaded_model.h"
@@ -55,7 +56,14 @@ void defaults(llmrt_engine_options& o);
 void defaults(llmrt_gen_options& o);
 void defaults(llmrt_session_options& o);
 
-Status check_struct_size(const char* name, uint32_t size, uint32_t least);
+// Structs of options have an init function, those of answers have sizeof.
+template <class T>
+concept HasInit = requires(T& options) {
+  defaults(options);
+};
+
+Status check_struct_size(const char* name, uint32_t size, uint32_t least, bool has_init);
+Status check_pad(const char* name, int32_t pad0);
 Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t offset);
 
 template <class T>
@@ -72,12 +80,14 @@ Result<T> read_options(const T* user) {
   defaults(options);
   if (!user) return options;
   const uint32_t size = struct_size_of(user);
-  LLMRT_TRY(check_struct_size(StructTraits<T>::kName, size, StructTraits<T>::kFirstSize));
+  LLMRT_TRY(check_struct_size(StructTraits<T>::kName, size, StructTraits<T>::kFirstSize, true));
   const auto* bytes = reinterpret_cast<const unsigned char*>(user);
   if (size > sizeof(T))
     LLMRT_TRY(check_tail(StructTraits<T>::kName, bytes + sizeof(T), size - sizeof(T), sizeof(T)));
   std::memcpy(&options, user, std::min<size_t>(size, sizeof(T)));
   options.struct_size = sizeof(T);
+  if constexpr (requires { options.pad0; })
+    LLMRT_TRY(check_pad(StructTraits<T>::kName, options.pad0));
   return options;
 }
 
@@ -98,8 +108,8 @@ template <class T>
 Status check_out(const T* out) {
   if (!out)
     return error(Code::invalid_argument, "out (%s) is NULL", StructTraits<T>::kName).at("out");
-  return check_struct_size(StructTraits<T>::kName, struct_size_of(out),
-                           StructTraits<T>::kFirstSize);
+  return check_struct_size(StructTraits<T>::kName, struct_size_of(out), StructTraits<T>::kFirstSize,
+                           HasInit<T>);
 }
 
 // out was checked; keeps its struct_size.
@@ -113,15 +123,17 @@ Status write_out(T& value, T* out) {
   return Status();
 }
 
-// "kv_budget is -7; allowed is -1 to 9223372036854775807"
+// "log_level is 5; allowed: 0 to 4" (engine/limits.h has what the engine checks too). most: kNoMost for all the type holds.
 Status check_range(const char* name, int64_t value, int64_t least, int64_t most);
 
 Status check(const llmrt_runtime_options& o);
 Result<ModelOptions> to_model_options(const llmrt_model_options& o);
 Result<EngineOptions> to_engine_options(const llmrt_engine_options& o);
 PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& model);
-// model: for its own temperature and the size of its vocabulary.
-Result<GenParams> to_gen_params(const llmrt_gen_options& o, const LoadedModel& model);
+// What temperature -1 means: the file's own, or 0.8 where it has none that can be used (the log says so).
+float default_temperature(const LoadedModel& model);
+Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
+                                float default_temperature);
 Result<SessionOptions> to_session_options(const llmrt_session_options& o);
 
 // What llmrt_last_error_info and the error functions of handles show. detail may be nullptr.

@@ -13,10 +13,21 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 const char* finish_word(Finish finish) {
-  constexpr const char* kWords[] = {"none",      "stop",    "length",  "tool_call",
-                                    "cancelled", "timeout", "grammar", "error"};
-  const auto i = static_cast<size_t>(finish);
-  return i < std::size(kWords) ? kWords[i] : "error";
+  switch (finish) {
+    case Finish::none:
+      return "none";
+    case Finish::stop:
+      return "stop";
+    case Finish::length:
+      return "length";
+    case Finish::cancelled:
+      return "cancelled";
+    case Finish::timeout:
+      return "timeout";
+    case Finish::error:
+      break;
+  }
+  return "error";
 }
 
 Status check_sample(const RequestObject& r, int32_t sample) {
@@ -54,9 +65,8 @@ llmrt_status llmrt_request_next(llmrt_request* request, int32_t timeout_ms, llmr
     LLMRT_ASSIGN(const auto r, get(request));
     LLMRT_TRY(check_out(out));
     if (r->delivery != Delivery::request_queue)
-      return error(Code::invalid_argument, "the request's events go to delivery %d; allowed is 0",
-                   static_cast<int>(r->delivery))
-          .at("delivery");
+      return refuse("delivery", std::to_string(static_cast<int>(r->delivery)),
+                    "0, for a request whose events are read with llmrt_request_next");
     Event event;
     const Code code = r->request->next(timeout_ms, event);
     if (code != Code::ok) return Status(code);
@@ -77,7 +87,6 @@ llmrt_status llmrt_request_wait(llmrt_request* request, int32_t timeout_ms) {
 llmrt_status llmrt_request_cancel(llmrt_request* request, int32_t keep_partial) {
   return LLMRT_ENTRY {
     LLMRT_ASSIGN(const auto r, get(request));
-    if (r->turn && keep_partial != 0) r->turn->keep_partial.store(true, std::memory_order_relaxed);
     r->request->cancel(keep_partial != 0);
     return Status();
   };

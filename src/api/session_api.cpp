@@ -10,15 +10,14 @@
 namespace llmrt::api {
 namespace {
 
-// A turn's request: the session calls this with the turn and the prompt it has made.
+// A turn's request: the session calls this with the prompt it has made.
 class TurnStarter {
  public:
   TurnStarter(std::shared_ptr<EngineCore> core, const llmrt_gen_options& options, GenParams params)
       : core_(std::move(core)), options_(options), params_(std::move(params)) {}
-  Result<RequestPtr> operator()(const std::shared_ptr<SessionTurn>& turn,
-                                std::vector<Token> prompt) {
+  Result<RequestPtr> operator()(std::vector<Token> prompt) {
     LLMRT_ASSIGN(Submitted submitted,
-                 submit_request(core_, params_, options_, turn, [&](const GenParams& p) {
+                 submit_request(core_, params_, options_, [&](const GenParams& p) {
                    return core_->engine().submit(std::move(prompt), p);
                  }));
     handle = submitted.handle;
@@ -39,15 +38,13 @@ struct ReleaseAtEnd {
 
 Status check_ask(const llmrt_gen_options& o) {
   if (o.delivery == 0) return Status();
-  return error(Code::invalid_argument, "delivery is %d; a call that waits for its answer allows 0",
-               o.delivery)
-      .at("delivery");
+  return refuse("delivery", std::to_string(o.delivery), "0, in a call that waits for its answer");
 }
 
 Result<std::shared_ptr<EngineCore>> ask_engine_of(ModelObject& m) {
   const std::lock_guard lock(m.ask_mutex);
   if (!m.ask_engine) {
-    LLMRT_ASSIGN(m.ask_engine, EngineCore::create(m.model, EngineOptions{}));
+    LLMRT_ASSIGN(m.ask_engine, EngineCore::create(m.model, EngineOptions{}, false));
   }
   return m.ask_engine;
 }
@@ -107,7 +104,7 @@ llmrt_status llmrt_session_submit(llmrt_session* session, const llmrt_gen_option
     *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(session));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
-    LLMRT_ASSIGN(GenParams params, to_gen_params(o, s->core->model()));
+    LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
     LLMRT_ASSIGN(const std::string_view tools, optional_text("tools_json", o.tools_json));
     LLMRT_ASSIGN(const std::string_view kwargs,
                  optional_text("template_kwargs", o.template_kwargs));
@@ -127,7 +124,7 @@ llmrt_status llmrt_session_prefill(llmrt_session* session, llmrt_request** out) 
     llmrt_gen_options o;
     defaults(o);
     o.max_tokens = 0;
-    LLMRT_ASSIGN(GenParams params, to_gen_params(o, s->core->model()));
+    LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
     TurnStarter start(s->core, o, std::move(params));
     LLMRT_ASSIGN(const auto turn, s->session->prefill(start));
     *out = start.handle;
@@ -189,10 +186,10 @@ llmrt_status llmrt_model_ask(llmrt_model* model, const char* user_text,
     LLMRT_ASSIGN(input.kwargs_json, optional_text("template_kwargs", o.template_kwargs));
     LLMRT_ASSIGN(std::vector<Token> ids,
                  encode_chat(*m->model->chat_template, *m->model->tokenizer, input));
-    LLMRT_ASSIGN(GenParams params, to_gen_params(o, *m->model));
     LLMRT_ASSIGN(const auto core, ask_engine_of(*m));
+    LLMRT_ASSIGN(GenParams params, core->params_of(o));
     LLMRT_ASSIGN(const Submitted submitted,
-                 submit_request(core, std::move(params), o, nullptr, [&](const GenParams& p) {
+                 submit_request(core, std::move(params), o, [&](const GenParams& p) {
                    return core->engine().submit(std::move(ids), p);
                  }));
     const ReleaseAtEnd release_at_end{submitted.handle};
@@ -210,7 +207,7 @@ llmrt_status llmrt_session_ask(llmrt_session* session, const char* user_text,
     LLMRT_ASSIGN(const std::string_view text, text_argument("user_text", user_text));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_TRY(check_ask(o));
-    LLMRT_ASSIGN(GenParams params, to_gen_params(o, s->core->model()));
+    LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
     LLMRT_ASSIGN(const std::string_view tools, optional_text("tools_json", o.tools_json));
     LLMRT_ASSIGN(const std::string_view kwargs,
                  optional_text("template_kwargs", o.template_kwargs));

@@ -65,7 +65,7 @@ llmrt_status llmrt_check_version(uint32_t header_version) {
         header_version <= uint32_t{LLMRT_VERSION})
       return Status();
     return error(Code::version,
-                 "the program was built for llmrt %u.%u.%u, the library is %s; wanted is the same "
+                 "the program was built for llmrt %u.%u.%u, the library is %s; allowed: the same "
                  "major number and no older library",
                  header_version / 1'000'000, header_version / 1000 % 1000, header_version % 1000,
                  kVersion);

@@ -16,9 +16,7 @@ Result<const Tokenizer*> tokenizer_of(const ModelObject& m) {
 
 Status check_token(const Tokenizer& tokenizer, int32_t token) {
   if (token >= 0 && static_cast<uint32_t>(token) < tokenizer.n_vocab()) return Status();
-  return error(Code::invalid_argument, "token %d is outside the vocabulary; allowed is 0 to %u",
-               token, tokenizer.n_vocab() - 1)
-      .at("token");
+  return refuse("token", std::to_string(token), "0 to " + std::to_string(tokenizer.n_vocab() - 1));
 }
 
 Result<ChatInput> read_chat(const char* messages, const char* tools, const char* kwargs,

@@ -23,15 +23,12 @@ void CallbackDelivery::deliver(EngineShared& shared, const std::shared_ptr<Reque
   Event event;
   while (!stopping() && request->take_for_delivery(event) == Code::ok) {
     if (!params.on_event) continue;
-    int32_t stop = 0;
     request->set_in_callback(true);
-    {
-      const HostCodeScope scope(shared);
-      stop = params.on_event(params.user, event, request.get());
-    }
+    const int32_t stop = params.on_event(params.user, event, request.get());
     request->set_in_callback(false);
-    if (stop != 0 && event.type != EventType::done) request->cancel(true);
+    if (stop != 0 && event.type != EventType::done) request->cancel(false);
   }
+  if (request->ended()) shared.notify_owner();  // a natural end counted only now: to be swept up
 }
 
 bool CallbackDelivery::run_inline(EngineShared& shared) {
@@ -98,11 +95,6 @@ void CallbackDelivery::stop() {
 bool CallbackDelivery::stopping() const {
   const std::lock_guard lock(mutex_);
   return stopping_;
-}
-
-bool CallbackDelivery::waiting() const {
-  const std::lock_guard lock(mutex_);
-  return !ready_.empty();
 }
 
 }  // namespace llmrt

@@ -35,7 +35,6 @@ class CallbackDelivery {
   bool watch(const std::shared_ptr<EngineShared>& shared, int64_t now) noexcept;
   // Waits for callbacks that run now (but not for the calling thread's own). Nothing is delivered afterwards.
   void stop();
-  bool waiting() const;
 
  private:
   void work(EngineShared& shared);

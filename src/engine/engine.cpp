@@ -2,40 +2,28 @@
 #include <algorithm>
 
 #include "engine/engine_front.h"
+#include "engine/limits.h"
 
 namespace llmrt {
 namespace {
 
-constexpr uint32_t kDefaultContext = 8192, kMostContext = 1u << 22;
-constexpr uint32_t kDefaultRows = 512, kMostRows = 4096;
-constexpr uint32_t kMostRunning = 1024;
+constexpr uint32_t kDefaultContext = 8192;
+constexpr uint32_t kDefaultRows = 512;
 constexpr uint32_t kDefaultSequences = 4;  // a CPU pool holds this many full contexts
 
 Status check_options(const EngineOptions& options, const LoadedModel& model) {
   if (!model.backend)
     return error(Code::unsupported,
-                 "the model was loaded with metadata_only, an engine needs its weights");
-  if (options.ctx_tokens > kMostContext)
-    return error(Code::invalid_argument, "ctx_tokens is %u, allowed are 0 to %u",
-                 options.ctx_tokens, kMostContext);
-  if (options.max_running < 1 || options.max_running > kMostRunning)
-    return error(Code::invalid_argument, "max_running is %u, allowed are 1 to %u",
-                 options.max_running, kMostRunning);
-  if (options.max_batch > kMostRows)
-    return error(Code::invalid_argument, "max_batch is %u, allowed are 0 to %u", options.max_batch,
-                 kMostRows);
-  if (options.block_tokens != 16 && options.block_tokens != 32 && options.block_tokens != 64)
-    return error(Code::invalid_argument, "block_tokens is %u, allowed are 16, 32 and 64",
-                 options.block_tokens);
-  if (options.queue_limit < 1)
-    return error(Code::invalid_argument, "queue_limit is 0, at least 1 is needed");
-  if (options.kv_budget < -1)
-    return error(Code::invalid_argument, "kv_budget is %lld, allowed are -1 and up",
-                 static_cast<long long>(options.kv_budget));
-  if (options.overflow == Overflow::drop_oldest)
-    return error(Code::unsupported,
-                 "overflow 2 (drop the oldest tokens) is not supported, 0 and 1 are");
-  return {};
+                 "the model was loaded with metadata_only: it has no weights to run")
+        .at("metadata_only");
+  LLMRT_TRY(check(limits::kCtxTokens, options.ctx_tokens));
+  LLMRT_TRY(check(limits::kMaxRunning, options.max_running));
+  LLMRT_TRY(check(limits::kMaxBatch, options.max_batch));
+  LLMRT_TRY(check(limits::kPrefillChunk, options.prefill_chunk));
+  LLMRT_TRY(check_block_tokens(options.block_tokens));
+  LLMRT_TRY(check(limits::kBatchWaitUs, options.batch_wait_us));
+  LLMRT_TRY(check(limits::kQueueLimit, options.queue_limit));
+  return check(limits::kKvBudget, options.kv_budget);
 }
 
 // Bytes the pool may take when nothing was said: memory for a few full contexts, at most a quarter of what is available.
@@ -81,7 +69,8 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const LoadedModel
   if (budget < needed)
     return error(Code::memory_budget,
                  "the KV budget is %llu bytes, the smallest request needs %llu",
-                 static_cast<unsigned long long>(budget), static_cast<unsigned long long>(needed));
+                 static_cast<unsigned long long>(budget), static_cast<unsigned long long>(needed))
+        .at("kv_budget");
   config.n_blocks =
       static_cast<uint32_t>(std::min<uint64_t>(budget / shape.block_bytes, uint64_t{1} << 26));
   LLMRT_ASSIGN(const KvLayout layout, make_kv_layout(groups, config, block_bytes));

@@ -22,10 +22,10 @@
 
 namespace llmrt {
 
-enum class Overflow : int32_t { error = 0, finish_length = 1, drop_oldest = 2 };
+enum class Overflow : int32_t { error = 0, finish_length = 1 };
 enum class Batching : int32_t { continuous = 0, static_batch = 1, dynamic = 2 };
 
-// rules.md 4 has the defaults.
+// rules.md 4 has the defaults, limits.h what the numbers may be.
 struct EngineOptions {
   bool host_stepped = false;
   uint32_t ctx_tokens = 0;  // 0: min(n_ctx_train, 8192)
@@ -35,7 +35,6 @@ struct EngineOptions {
   KvCodec kv;
   int64_t kv_budget = -1;  // bytes
   bool prefix_cache = true;
-  Numerics numerics = Numerics::deterministic;
   uint32_t block_tokens = 32;
   Batching batching = Batching::continuous;
   uint32_t batch_wait_us = 0;
@@ -44,23 +43,14 @@ struct EngineOptions {
   std::string cache_namespace;
 };
 
-enum class EventType : int32_t {
-  none = 0,
-  text = 1,
-  reasoning = 2,
-  tool_call = 3,
-  progress = 4,
-  sample_done = 5,
-  done = 6
-};
+// The numbers are those of include/llmrt.h.
+enum class EventType : int32_t { none = 0, text = 1, progress = 4, sample_done = 5, done = 6 };
 enum class Finish : int32_t {
   none = 0,
   stop = 1,
   length = 2,
-  tool_call = 3,
   cancelled = 4,
   timeout = 5,
-  grammar = 6,
   error = 7
 };
 
@@ -91,7 +81,7 @@ struct GenParams {
   std::vector<std::string> stop;
   bool ignore_eos = false;
   Delivery delivery = Delivery::request_queue;
-  // Delivery threads, or inside step(): one that blocks stops its own request only. Nonzero cancels.
+  // Delivery threads, or inside step(): one that blocks stops its own request only. Nonzero: cancel(false).
   int32_t (*on_event)(void* user, const Event& event, Request* request) = nullptr;
   // Engine thread, or inside step(), between RUN and the draw: must not block.
   void (*on_logits)(void* user, int32_t sample, float* logits, int32_t n) = nullptr;
@@ -100,19 +90,17 @@ struct GenParams {
 };
 
 struct Usage {
-  int32_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0, draft_tokens = 0,
-          draft_accepted = 0;
+  int32_t prompt_tokens = 0, cached_tokens = 0, generated_tokens = 0;
   int64_t seed = 0;
   double queue_ms = 0, prefill_ms = 0, decode_ms = 0, ttft_ms = 0;
 };
 
 // A snapshot; counters only grow, percentiles are over the last 60 s.
 struct EngineMetrics {
-  int32_t running = 0, waiting = 0, sessions = 0;
+  int32_t running = 0, waiting = 0;
   int64_t done = 0, failed = 0, cancelled = 0, prompt_tokens = 0, cached_tokens = 0,
-          generated_tokens = 0, draft_tokens = 0, draft_accepted = 0, steps = 0, busy_us = 0,
-          preemptions = 0, swaps = 0, kv_used = 0, kv_total = 0, host_bytes = 0, device_bytes = 0,
-          heartbeat = 0;
+          generated_tokens = 0, steps = 0, busy_us = 0, preemptions = 0, kv_used = 0, kv_total = 0,
+          device_bytes = 0, heartbeat = 0;
   double ttft_ms[3] = {}, itl_ms[3] = {}, queue_ms[3] = {}, e2e_ms[3] = {};  // P50, P95, P99
   double requests_per_s = 0, prefill_tps = 0, decode_tps = 0, batch_mean = 0, busy_share = 0,
          kv_waste = 0;
@@ -132,7 +120,9 @@ class Request {
   // ok: one event; pending: nothing within timeout_ms (0 polls, < 0 waits for ever); end: after DONE was read, for ever.
   virtual Code next(int32_t timeout_ms, Event& out) = 0;
   virtual Status wait(int32_t timeout_ms) = 0;  // rules.md 6
-  virtual void cancel(bool keep_partial) = 0;   // never waits for compute; idempotent
+  // Never waits for compute. After the end it does nothing: only the call that ends the request says whether its text is kept.
+  virtual void cancel(bool keep_partial) = 0;
+  virtual bool keeps_partial() const = 0;  // ended by cancel(true)
   virtual std::string text(int32_t sample) const = 0;
   virtual std::vector<Token> tokens(int32_t sample) const = 0;
   virtual Usage usage() const = 0;
@@ -150,14 +140,18 @@ class Engine {
 
   // Validates everything before a request exists (rules.md 6). prompt ids in range, at least one.
   virtual Result<RequestPtr> submit(std::vector<Token> prompt, const GenParams& params) = 0;
-  virtual Code next(int32_t timeout_ms, Event& out,
-                    RequestPtr& request) = 0;  // delivery engine_queue
+  // Delivery engine_queue. closed: the engine is closed and every event was read.
+  virtual Code next(int32_t timeout_ms, Event& out, RequestPtr& request) = 0;
   // host_stepped: about budget_us (0: one chunk, < 0: until no work). pending: more work waits, or another thread is inside.
   virtual Status step(int32_t budget_us) = 0;
   virtual Status pause() = 0;
   virtual Status resume() = 0;
+  // Between passes. 1: bytes of free blocks, 2: the prefix cache too, 3: and while paused the KV of all requests, which is computed
+  // again after resume().
   virtual Status trim(int32_t level) = 0;
+  // Afterwards submit, step, pause, resume, trim and evaluate answer closed.
   virtual Status close(int32_t timeout_ms) = 0;
+  virtual bool closed() const = 0;
   virtual EngineMetrics metrics() const = 0;
   virtual EngineCounters counters() const = 0;
   // Logits of positions first .. n-1, [n - first, n_vocab]. Blocks (pumps a host-stepped engine).

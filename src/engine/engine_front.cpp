@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/delivery.h"
-#include "kv/plant.h"
+#include "engine/limits.h"
 
 namespace llmrt {
 namespace {
@@ -13,33 +13,17 @@ namespace {
 constexpr int64_t kSliceNs =
     5'000'000;  // a pass is looked up from this often: cancel, pause and close wait no longer
 constexpr int64_t kMemoryRetryNs = 5'000'000;  // nothing can run for lack of memory: try again
-constexpr int64_t kAgeingNs = 1'000'000'000;  // one second of waiting is worth one step of priority
-constexpr int32_t kPriorityLimit =
-    60;  // priorities beyond count as this: nobody waits behind others for more than two minutes
-constexpr int32_t kMostSamples = 1024;
-constexpr size_t kMostStops = 64, kLongestStop = 1024;
 
 Deadline earlier(Deadline a, int64_t at_ns) { return {std::min(a.at_ns, at_ns)}; }
-
-// Not secret, only different each time.
-int64_t random_seed(uint64_t salt) {
-  return static_cast<int64_t>(
-      mix_seed(static_cast<uint64_t>(now_ns()) ^ (salt * 0x9e3779b97f4a7c15ull), 7) >> 1);
-}
 
 }  // namespace
 
 // ---- shared ----
 
-HostCodeScope::HostCodeScope(EngineShared& shared) : shared_(shared) {
-  const std::lock_guard lock(shared_.mutex);
-  shared_.in_callback.push_back(std::this_thread::get_id());
-}
-HostCodeScope::~HostCodeScope() {
-  const std::lock_guard lock(shared_.mutex);
-  const auto it =
-      std::find(shared_.in_callback.begin(), shared_.in_callback.end(), std::this_thread::get_id());
-  if (it != shared_.in_callback.end()) shared_.in_callback.erase(it);
+bool EngineShared::drained_locked() const {
+  return closed && ready.empty() &&
+         std::all_of(live.begin(), live.end(),
+                     [](const std::shared_ptr<RequestImpl>& request) { return request->ended(); });
 }
 
 PumpResult EngineShared::pump(Deadline deadline) {
@@ -57,8 +41,6 @@ Result<std::unique_ptr<EngineImpl>> EngineImpl::create(std::shared_ptr<const Loa
   engine->longest_sequence_ = layout.longest_sequence(options.ctx_tokens);
   engine->shared_ = std::make_shared<EngineShared>();
   engine->shared_->host_stepped = options.host_stepped;
-  engine->shared_->in_callback.reserve(
-      2 * CallbackDelivery::kMaxThreads);  // entering host code must not fail
   engine->shared_->delivery = std::make_shared<CallbackDelivery>(!options.host_stepped);
   LLMRT_ASSIGN(engine->steps_,
                StepEngine::create(*engine->model_, options, layout, engine->shared_));
@@ -80,7 +62,7 @@ EngineImpl::~EngineImpl() {
   {
     const std::lock_guard owner(shared_->owner);
     shared_->engine = nullptr;
-    steps_->end_all(Code::cancelled);
+    steps_->end_all();
     steps_.reset();
   }
   shared_->delivery->stop();
@@ -98,7 +80,7 @@ void EngineImpl::cancel_live() {
     const std::lock_guard lock(shared_->mutex);
     live = shared_->live;
   }
-  for (const auto& request : live) request->cancel(true);
+  for (const auto& request : live) request->cancel(false);
 }
 
 void EngineImpl::run_thread() {
@@ -142,10 +124,11 @@ PumpResult EngineImpl::pump(Deadline deadline) {
 }
 
 Status EngineImpl::step(int32_t budget_us) {
-  LLMRT_TRY(refuse_in_callback("step"));
+  LLMRT_TRY(refuse_if_closed());
   if (!options_.host_stepped)
     return error(Code::unsupported,
-                 "step() drives engines created with threading 1, this one has its own thread");
+                 "only an engine with threading 1 is stepped, this one has its own thread")
+        .at("threading");
   const std::unique_lock owner(shared_->owner, std::try_to_lock);
   if (!owner.owns_lock()) return Status(Code::pending);
   const Deadline deadline = budget_us < 0    ? Deadline::never()
@@ -161,158 +144,21 @@ Status EngineImpl::step(int32_t budget_us) {
   }
 }
 
-// ---- submit ----
+// ---- closed ----
 
-Status EngineImpl::refuse_in_callback(const char* call) const {
-  if (!shared_->inside_callback()) return {};
-  return error(Code::busy,
-               "%s() was called inside a callback, only cancel and getters are allowed there",
-               call);
+bool EngineImpl::closed() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->closed;
 }
 
-Status EngineImpl::check_prompt(std::span<const Token> prompt) const {
-  if (prompt.empty())
-    return error(Code::invalid_argument, "the prompt has no tokens, at least 1 is needed");
-  const auto n_vocab = static_cast<Token>(model_->def.program.n_vocab);
-  for (size_t i = 0; i < prompt.size(); ++i) {
-    if (prompt[i] < 0 || prompt[i] >= n_vocab)
-      return error(Code::invalid_argument,
-                   "token %d at position %zu is not in the vocabulary, ids are 0 to %d", prompt[i],
-                   i, n_vocab - 1);
-  }
-  if (prompt.size() > options_.ctx_tokens)
-    return error(Code::context_full, "the prompt has %zu tokens, the context holds %u",
-                 prompt.size(), options_.ctx_tokens);
-  return {};
-}
-
-// How many tokens the request may add. It fits the context and the KV pool, or is refused here and not later.
-Result<uint32_t> EngineImpl::most_new_tokens(size_t n_prompt, const GenParams& params) const {
-  const uint32_t n = static_cast<uint32_t>(n_prompt), room = options_.ctx_tokens - n;
-  uint32_t most = 0;
-  if (params.max_tokens < 0) {
-    most = std::min(room, longest_sequence_ - std::min(longest_sequence_, n));
-  } else {
-    most = static_cast<uint32_t>(params.max_tokens);
-    if (most > room && (options_.overflow == Overflow::error || room == 0))
-      return error(Code::context_full,
-                   "%u prompt tokens and %u new ones are %llu, the context holds %u", n, most,
-                   static_cast<unsigned long long>(n) + most, options_.ctx_tokens);
-    most = std::min(most, room);
-  }
-  const KvLayout& layout = steps_->layout();
-  const uint32_t longest = n + (params.max_tokens < 0 ? std::max(most, 1u) : most);
-  if (const uint64_t blocks = layout.worst_blocks(longest, 1); blocks > layout.capacity())
-    return error(Code::memory_budget, "%u tokens need %llu KV blocks, the engine has %u", longest,
-                 static_cast<unsigned long long>(blocks), layout.capacity());
-  if (params.max_tokens < 0 && most == 0)
-    return error(Code::context_full,
-                 "the prompt's %u tokens fill the context of %u, at least 1 must be left", n,
-                 options_.ctx_tokens);
-  return most;
-}
-
-Status EngineImpl::check_params(const GenParams& params) const {
-  if (params.n < 1 || params.n > kMostSamples)
-    return error(Code::invalid_argument, "n is %d, allowed are 1 to %d", params.n, kMostSamples);
-  if (params.max_tokens < -1)
-    return error(Code::invalid_argument, "max_tokens is %d, allowed are -1 and up",
-                 params.max_tokens);
-  if (params.seed < -1)
-    return error(Code::invalid_argument, "seed is %lld, allowed are -1 and up",
-                 static_cast<long long>(params.seed));
-  if (params.timeout_ms < 0)
-    return error(Code::invalid_argument, "timeout_ms is %d, allowed are 0 and up",
-                 params.timeout_ms);
-  if (params.stall_timeout_ms < 0)
-    return error(Code::invalid_argument, "stall_timeout_ms is %d, allowed are 0 and up",
-                 params.stall_timeout_ms);
-  if (params.stop.size() > kMostStops)
-    return error(Code::invalid_argument, "%zu stop strings, at most %zu are allowed",
-                 params.stop.size(), kMostStops);
-  for (const std::string& stop : params.stop) {
-    if (stop.empty() || stop.size() > kLongestStop)
-      return error(Code::invalid_argument, "a stop string has %zu bytes, allowed are 1 to %zu",
-                   stop.size(), kLongestStop);
-  }
-  if (!params.stop.empty() && !model_->tokenizer)
-    return error(Code::unsupported, "stop strings need a tokenizer, the model has none");
-  if (params.delivery == Delivery::callback && !params.on_event)
-    return error(Code::invalid_argument, "callback delivery without on_event");
-  return {};
-}
-
-std::span<const TokenBytes> EngineImpl::token_bytes() {
-  if (!model_->tokenizer || model_->tokenizer->n_vocab() != model_->def.program.n_vocab) return {};
-  std::call_once(token_bytes_once_, [this] {
-    token_bytes_.reserve(model_->tokenizer->n_vocab());
-    for (uint32_t id = 0; id < model_->tokenizer->n_vocab(); ++id)
-      token_bytes_.push_back(model_->tokenizer->token_bytes(static_cast<Token>(id)));
-  });
-  return token_bytes_;
-}
-
-Result<RequestPtr> EngineImpl::submit(std::vector<Token> prompt, const GenParams& params) {
-  LLMRT_TRY(refuse_in_callback("submit"));
-  LLMRT_TRY(check_prompt(prompt));
-  LLMRT_TRY(check_params(params));
-  LLMRT_ASSIGN(const uint32_t n_max, most_new_tokens(prompt.size(), params));
-  LLMRT_ASSIGN(auto chain,
-               Chain::make(params.sampling, model_->def.program.n_vocab,
-                           params.sampling.dry_multiplier != 0 ? token_bytes()
-                                                               : std::span<const TokenBytes>()));
-  GenParams fixed = params;
-  if (fixed.seed < 0) fixed.seed = random_seed(reinterpret_cast<uintptr_t>(chain.get()));
-  auto request =
-      std::make_shared<RequestImpl>(shared_, fixed, static_cast<uint32_t>(prompt.size()));
-  request->chain = std::move(chain);
-  request->edit_usage([&](Usage& usage) { usage.seed = fixed.seed; });
-
-  Submission submission;
-  submission.request = request;
-  const int64_t priority = std::clamp(params.priority, -kPriorityLimit, kPriorityLimit);
-  for (int32_t i = 0; i < params.n; ++i) {
-    auto sequence = std::make_unique<Sequence>(request, steps_->layout(), params.stop);
-    sequence->sample = i;
-    sequence->state = i == 0 ? SeqState::queued : SeqState::following;
-    sequence->tokens.reserve(prompt.size() + std::min(n_max, 1024u));
-    sequence->tokens = prompt;
-    sequence->n_prompt = static_cast<uint32_t>(prompt.size());
-    sequence->n_max = n_max;
-    sequence->seed = mix_seed(static_cast<uint64_t>(fixed.seed), static_cast<uint32_t>(i));
-    sequence->rank_key = request->submitted_ns - priority * kAgeingNs;
-    // the answer goes on behind the prompt: no rule of a text's beginning applies to it
-    if (model_->tokenizer) sequence->decoder.emplace(*model_->tokenizer, false, false);
-    submission.sequences.push_back(std::move(sequence));
-  }
-  LLMRT_TRY(enqueue(std::move(submission)));
-  return RequestPtr(std::move(request));
-}
-
-Status EngineImpl::enqueue(Submission submission) {
-  const auto request = submission.request;
-  {
-    const std::lock_guard lock(shared_->mutex);
-    if (shared_->closed) return error(Code::closed, "the engine is closed");
-    const size_t waiting = shared_->inbox.size() + shared_->n_waiting;
-    if (waiting >= options_.queue_limit)
-      return error(Code::queue_full, "%zu requests wait, queue_limit is %u", waiting,
-                   options_.queue_limit);
-    shared_->inbox.reserve(shared_->inbox.size() + 1);
-    shared_->live.push_back(request);
-    for (auto& sequence : submission.sequences) sequence->order = shared_->n_submitted;
-    ++shared_->n_submitted;
-    shared_->inbox.push_back(std::move(submission));
-    shared_->wake = true;
-  }
-  shared_->work.notify_one();
-  return {};
+Status EngineImpl::refuse_if_closed() const {
+  if (!closed()) return {};
+  return error(Code::closed, "the engine is closed");
 }
 
 // ---- events ----
 
 Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
-  if (shared_->inside_callback()) return Code::busy;
   const int64_t until = timeout_ms < 0 ? INT64_MAX : now_ns() + int64_t{timeout_ms} * 1'000'000;
   for (;;) {
     std::shared_ptr<RequestImpl> ready;
@@ -320,7 +166,7 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
     {
       const std::lock_guard lock(shared_->mutex);
       ready = shared_->ready.pop();
-      drained = !ready && shared_->closed && shared_->live.empty();
+      drained = !ready && shared_->drained_locked();
     }
     if (ready) {
       bool more = false;
@@ -333,7 +179,7 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
       request = std::move(ready);
       return Code::ok;
     }
-    if (drained) return Code::end;
+    if (drained) return Code::closed;
     const int64_t now = now_ns();
     if (timeout_ms == 0 || now >= until) return Code::pending;
     if (options_.host_stepped) {
@@ -353,7 +199,7 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
       if (!r->ended()) wake = std::min(wake, r->next_timeout());
     }
     std::unique_lock lock(shared_->mutex);
-    if (!shared_->ready.empty() || (shared_->closed && shared_->live.empty())) continue;
+    if (!shared_->ready.empty() || shared_->drained_locked()) continue;
     if (wake == INT64_MAX)
       shared_->changed.wait(lock);
     else if (wake > now_ns())
@@ -364,7 +210,7 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
 // ---- pause, trim, close ----
 
 Status EngineImpl::pause() {
-  LLMRT_TRY(refuse_in_callback("pause"));
+  LLMRT_TRY(refuse_if_closed());
   shared_->paused = true;
   const std::lock_guard owner(
       shared_->owner);  // whoever computes now stops at the next chunk border of its slice
@@ -372,16 +218,15 @@ Status EngineImpl::pause() {
 }
 
 Status EngineImpl::resume() {
-  LLMRT_TRY(refuse_in_callback("resume"));
+  LLMRT_TRY(refuse_if_closed());
   shared_->paused = false;
   shared_->notify_owner();
   return {};
 }
 
 Status EngineImpl::trim(int32_t level) {
-  LLMRT_TRY(refuse_in_callback("trim"));
-  if (level < 1 || level > 3)
-    return error(Code::invalid_argument, "trim level is %d, allowed are 1 to 3", level);
+  LLMRT_TRY(check(limits::kTrimLevel, level));
+  LLMRT_TRY(refuse_if_closed());
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->trim_level = std::max(shared_->trim_level, level);
@@ -395,7 +240,6 @@ Status EngineImpl::trim(int32_t level) {
 }
 
 Status EngineImpl::close(int32_t timeout_ms) {
-  LLMRT_TRY(refuse_in_callback("close"));
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;
@@ -422,10 +266,15 @@ Status EngineImpl::close(int32_t timeout_ms) {
     }
   }
   cancel_live();
+  if (options_.host_stepped) {  // nobody may step it any more: the last callbacks, and what is left
+    const std::lock_guard owner(shared_->owner);
+    (void)pump(Deadline::at_once());
+  }
   shared_->changed.notify_all();
   if (drained || timeout_ms == 0) return {};
-  return error(Code::timeout, "requests were still running after %d ms and were cancelled",
-               timeout_ms);
+  return error(Code::timeout, "requests still ran after timeout_ms = %d and were cancelled",
+               timeout_ms)
+      .at("timeout_ms");
 }
 
 // ---- getters ----
@@ -433,6 +282,9 @@ Status EngineImpl::close(int32_t timeout_ms) {
 EngineMetrics EngineImpl::metrics() const {
   EngineMetrics metrics = steps_->stats().snapshot(now_ns());
   metrics.heartbeat = shared_->heartbeat.load(std::memory_order_relaxed);
+  metrics.done = shared_->n_done.load(std::memory_order_relaxed);
+  metrics.failed = shared_->n_failed.load(std::memory_order_relaxed);
+  metrics.cancelled = shared_->n_cancelled.load(std::memory_order_relaxed);
   const std::lock_guard lock(shared_->mutex);
   metrics.waiting += static_cast<int32_t>(shared_->inbox.size());
   return metrics;

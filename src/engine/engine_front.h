@@ -1,4 +1,7 @@
 // EngineImpl: the engine as its users see it. Any thread; the verbs behind it run under EngineShared::owner.
+//   engine_front.cpp   its threads: who steps, who waits, pause, trim, close
+//   submit.cpp         what may come in, and its way into the inbox
+//   evaluate.cpp       the same for rows whose logits are wanted
 #pragma once
 
 #include <memory>
@@ -27,6 +30,7 @@ class EngineImpl final : public Engine {
   Status resume() override;
   Status trim(int32_t level) override;
   Status close(int32_t timeout_ms) override;
+  bool closed() const override;
   EngineMetrics metrics() const override;
   EngineCounters counters() const override;
   Status evaluate(std::span<const Token> tokens, uint32_t first, std::span<float> logits) override;
@@ -42,7 +46,8 @@ class EngineImpl final : public Engine {
   PumpResult pump(Deadline deadline);  // owner held
   void run_thread();
   void cancel_live();
-  Status refuse_in_callback(const char* call) const;
+  Status refuse_if_closed() const;
+  // submit.cpp
   Status check_prompt(std::span<const Token> prompt) const;
   Result<uint32_t> most_new_tokens(size_t n_prompt, const GenParams& params) const;
   Status check_params(const GenParams& params) const;

@@ -1,23 +1,23 @@
 // evaluate(): a request whose rows' logits are wanted and nothing is drawn. It goes through the same queue, plan and passes as all
 // others; the prefix tree may serve positions below `first`, whose logits nobody wants. It publishes nothing.
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "engine/engine_front.h"
+#include "engine/limits.h"
 
 namespace llmrt {
 
 Status EngineImpl::evaluate(std::span<const Token> tokens, uint32_t first,
                             std::span<float> logits) {
-  LLMRT_TRY(refuse_in_callback("evaluate"));
+  LLMRT_TRY(refuse_if_closed());
   LLMRT_TRY(check_prompt(tokens));
   if (first >= tokens.size())
-    return error(Code::invalid_argument, "first is %u, the evaluated tokens are %zu", first,
-                 tokens.size());
+    return refuse("first", std::to_string(first), "0 to " + std::to_string(tokens.size() - 1));
   const size_t wanted = (tokens.size() - first) * model_->def.program.n_vocab;
   if (logits.size() != wanted)
-    return error(Code::invalid_argument, "room for %zu logits, %zu are computed", logits.size(),
-                 wanted);
+    return refuse("logits", std::to_string(logits.size()) + " floats", std::to_string(wanted));
   GenParams params;
   params.max_tokens = 0;
   LLMRT_TRY(most_new_tokens(tokens.size(), params).status());

@@ -64,14 +64,25 @@ void RequestImpl::wake_reader_locked() {
 
 void RequestImpl::end_locked(Finish finish, Status status) {
   if (ended_) return;
-  finish_ = finish;
   status_ = std::move(status);
   for (SampleOutput& sample : samples_) {
     if (sample.finish == Finish::none) sample.finish = finish;
   }
+  mark_ended_locked(finish);
+}
+
+// The one way to the end. Whoever sees ended() finds DONE where it is to be read, and the request counted.
+void RequestImpl::mark_ended_locked(Finish finish) {
+  finish_ = finish;
   ended_ = true;
-  ended_flag_.store(true, std::memory_order_release);
+  if (!evaluation) {
+    auto& counter = finish == Finish::cancelled                            ? shared_->n_cancelled
+                    : finish == Finish::error || finish == Finish::timeout ? shared_->n_failed
+                                                                           : shared_->n_done;
+    counter.fetch_add(1, std::memory_order_relaxed);
+  }
   wake_reader_locked();
+  ended_flag_.store(true, std::memory_order_release);
 }
 
 void RequestImpl::end(Finish finish, Status status) {
@@ -82,14 +93,22 @@ void RequestImpl::end(Finish finish, Status status) {
   shared_->notify_owner();
 }
 
-void RequestImpl::cancel(bool) { end(Finish::cancelled, Status()); }
+void RequestImpl::cancel(bool keep_partial) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) keep_partial_ = keep_partial;
+    end_locked(Finish::cancelled, Status());
+  }
+  shared_->notify_owner();
+}
 
 void RequestImpl::check_timeouts(int64_t now) {
   if (ended()) return;
   if (params.timeout_ms > 0 && now - submitted_ns >= params.timeout_ms * kMsNs) {
     end(Finish::timeout,
         llmrt::error(Code::timeout, "the request took longer than its timeout_ms of %d",
-                     params.timeout_ms));
+                     params.timeout_ms)
+            .at("timeout_ms"));
     return;
   }
   if (params.stall_timeout_ms <= 0) return;
@@ -100,7 +119,8 @@ void RequestImpl::check_timeouts(int64_t now) {
   if (now - last_progress_ns_.load(std::memory_order_relaxed) >= params.stall_timeout_ms * kMsNs)
     end(Finish::timeout,
         llmrt::error(Code::timeout, "the request made no progress for its stall_timeout_ms of %d",
-                     params.stall_timeout_ms));
+                     params.stall_timeout_ms)
+            .at("stall_timeout_ms"));
 }
 
 int64_t RequestImpl::next_timeout() const {
@@ -211,12 +231,7 @@ void RequestImpl::set_in_callback(bool inside) {
 
 Code RequestImpl::take_locked(Event& out) {
   if (events_.pop(out)) return Code::ok;
-  if (natural_end_ && !ended_) {
-    finish_ = samples_[0].finish;
-    ended_ = true;
-    ended_flag_.store(true, std::memory_order_release);
-    changed_.notify_all();
-  }
+  if (natural_end_ && !ended_) mark_ended_locked(samples_[0].finish);
   if (!ended_) return Code::pending;
   if (done_taken_) return Code::end;
   done_taken_ = true;
@@ -230,7 +245,6 @@ Code RequestImpl::take_locked(Event& out) {
 }
 
 Code RequestImpl::next(int32_t timeout_ms, Event& out) {
-  if (shared_->inside_callback()) return Code::busy;
   if (params.delivery != Delivery::request_queue) return ended() ? Code::end : Code::pending;
   const int64_t until = end_of_wait(timeout_ms);
   for (;;) {
@@ -253,10 +267,6 @@ Code RequestImpl::next(int32_t timeout_ms, Event& out) {
 }
 
 Status RequestImpl::wait(int32_t timeout_ms) {
-  if (shared_->inside_callback())
-    return llmrt::error(
-        Code::busy,
-        "wait() was called inside a callback, only cancel and getters are allowed there");
   const int64_t until = end_of_wait(timeout_ms);
   for (;;) {
     {
@@ -284,7 +294,6 @@ Status RequestImpl::result_locked() const {
     case Finish::cancelled:
       return Status(Code::cancelled);
     case Finish::timeout:
-    case Finish::grammar:
     case Finish::error:
       return status_;
     default:
@@ -322,6 +331,10 @@ Finish RequestImpl::finish(int32_t sample) const {
 Usage RequestImpl::usage() const {
   const std::lock_guard lock(mutex_);
   return usage_;
+}
+bool RequestImpl::keeps_partial() const {
+  const std::lock_guard lock(mutex_);
+  return keep_partial_;
 }
 Status RequestImpl::error() const {
   const std::lock_guard lock(mutex_);

@@ -32,6 +32,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   Code next(int32_t timeout_ms, Event& out) override;
   Status wait(int32_t timeout_ms) override;
   void cancel(bool keep_partial) override;
+  bool keeps_partial() const override;
   std::string text(int32_t sample) const override;
   std::vector<Token> tokens(int32_t sample) const override;
   Usage usage() const override;
@@ -99,6 +100,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
     Finish finish = Finish::none;
   };
   void end_locked(Finish finish, Status status);
+  void mark_ended_locked(Finish finish);
   Code take_locked(Event& out);
   void wake_reader_locked();
   bool readable_locked() const { return !events_.empty() || ended_ || natural_end_; }
@@ -115,8 +117,9 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   Finish finish_ = Finish::none;  // of the request
   int32_t n_unfinished_ = 0;
   bool ended_ = false, natural_end_ = false, done_taken_ = false;
-  bool listed_ = false;       // in shared_->ready
-  bool in_delivery_ = false;  // in the delivery's queue, or being delivered
+  bool keep_partial_ = false;  // as the cancel() that ended it said
+  bool listed_ = false;        // in shared_->ready
+  bool in_delivery_ = false;   // in the delivery's queue, or being delivered
   std::atomic<bool> in_callback_{false};
   std::atomic<bool> ended_flag_{false};
   std::atomic<int64_t> last_progress_ns_{0};

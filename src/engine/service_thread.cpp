@@ -53,4 +53,10 @@ void ServiceThread::join() {
     pthread_join(thread_, nullptr);
 }
 
+void ServiceThread::detach() {
+  if (!started_) return;
+  started_ = false;
+  pthread_detach(thread_);
+}
+
 }  // namespace llmrt

@@ -20,6 +20,7 @@ class ServiceThread {
   Status start(const char* name, std::function<void()> body);  // name: at most 15 bytes
   // Waits for the body to return. Called by the body's own thread: lets it go on alone.
   void join();
+  void detach();  // nobody will wait for it
   bool running() const { return started_; }
 
  private:

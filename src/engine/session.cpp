@@ -62,6 +62,7 @@ Session::Session(const Engine& engine, SessionOptions options)
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(const Engine& engine, SessionOptions options) {
+  if (engine.closed()) return error(Code::closed, "the engine is closed");
   LLMRT_TRY(check_chat(engine.model()));
   const bool has_system = options.has_system;
   std::unique_ptr<Session> session(new Session(engine, std::move(options)));
@@ -77,8 +78,7 @@ Status Session::settle() const {
   const Status result = turn->request->wait(0);
   if (result.code() == Code::pending)
     return error(Code::busy, "the session's answer is under way; wait for it or cancel it");
-  const bool kept =
-      result.code() == Code::cancelled && turn->keep_partial.load(std::memory_order_relaxed);
+  const bool kept = result.code() == Code::cancelled && turn->request->keeps_partial();
   if (turn->joins && (result.ok() || kept)) {
     Json message = {{"role", "assistant"}, {"content", turn->request->text(0)}};
     state_->messages.push_back(std::move(message));
@@ -159,7 +159,7 @@ Result<std::shared_ptr<SessionTurn>> Session::begin(std::string_view tools_json,
   LLMRT_ASSIGN(std::vector<Token> ids, prompt(tools_json, kwargs_json, max_tokens));
   auto turn = std::make_shared<SessionTurn>();
   turn->joins = joins;
-  LLMRT_ASSIGN(turn->request, start(turn, std::move(ids)));
+  LLMRT_ASSIGN(turn->request, start(std::move(ids)));
   state_->turn = turn;
   return turn;
 }

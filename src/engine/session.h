@@ -4,11 +4,10 @@
 //   history: system? m1 m2 ... mk  --submit-->  one turn in flight  --settle-->  history + answer
 //
 // At most one turn is in flight; until it is settled every change answers busy. A turn settles lazily, at the next call after its
-// request ended: stop or length joins the history; cancelled joins it only if the cancel said keep_partial; anything else leaves
-// the history as it was. Any thread.
+// request ended: stop or length joins the history; cancelled joins it only if the cancel that ended it said keep_partial; anything
+// else leaves the history as it was. Any thread.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -29,20 +28,18 @@ struct SessionOptions {
   bool drop_oldest = false;  // a prompt without room for an answer leaves the oldest turns out
 };
 
-// An answer in flight. Shared with the request's handle, which learns how it was cancelled.
+// An answer in flight.
 struct SessionTurn {
   RequestPtr request;
   bool joins = true;  // false: prefill
-  std::atomic<bool> keep_partial{false};
 };
 
 class Session {
  public:
   // Makes the request of a turn; the caller decides how (the C API makes a handle first).
-  using Start = FunctionRef<Result<RequestPtr>(const std::shared_ptr<SessionTurn>& turn,
-                                               std::vector<Token> prompt)>;
+  using Start = FunctionRef<Result<RequestPtr>(std::vector<Token> prompt)>;
 
-  // engine outlives the session. template_error if the model has no chat template.
+  // engine outlives the session. template_error if the model has no chat template; closed if the engine is.
   static Result<std::unique_ptr<Session>> create(const Engine& engine, SessionOptions options);
   ~Session();
 

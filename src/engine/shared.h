@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -42,15 +41,15 @@ struct EngineShared {
   std::vector<Submission> inbox;
   std::vector<std::shared_ptr<RequestImpl>> live;  // submitted and not yet taken apart by the owner
   RequestQueue<RequestImpl> ready;  // delivery engine_queue: requests with events to read
-  uint32_t n_waiting = 0;           // sequences the owner holds that never ran
+  uint32_t n_waiting = 0;           // requests the owner holds of which no sample ever ran
   uint64_t n_submitted = 0;
   int32_t trim_level = 0;
   bool wake = false, closed = false, stopping = false;
-  std::vector<std::thread::id> in_callback;  // threads that run host code now
 
   std::shared_ptr<CallbackDelivery> delivery;  // constant after creation
   std::atomic<bool> paused{false};
   std::atomic<int64_t> heartbeat{0};
+  std::atomic<int64_t> n_done{0}, n_failed{0}, n_cancelled{0};  // requests, evaluations left out
 
   void notify_owner() {
     {
@@ -59,27 +58,10 @@ struct EngineShared {
     }
     work.notify_one();
   }
-  bool inside_callback() {
-    const std::lock_guard lock(mutex);
-    for (std::thread::id id : in_callback) {
-      if (id == std::this_thread::get_id()) return true;
-    }
-    return false;
-  }
+  // Closed, every request ended, every event of the engine's queue read.
+  bool drained_locked() const;
   // Runs a host-stepped engine for at most one pass or until the deadline. busy: another thread is inside.
   PumpResult pump(Deadline deadline);
-};
-
-// Marks the current thread as running host code.
-class HostCodeScope {
- public:
-  explicit HostCodeScope(EngineShared& shared);
-  ~HostCodeScope();
-  HostCodeScope(const HostCodeScope&) = delete;
-  HostCodeScope& operator=(const HostCodeScope&) = delete;
-
- private:
-  EngineShared& shared_;
 };
 
 }  // namespace llmrt

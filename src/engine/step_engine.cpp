@@ -22,7 +22,6 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
   runner.max_seqs = options.max_running;
   runner.max_out = std::max(options.max_running, 32u);
   runner.max_positions = options.ctx_tokens;
-  runner.numerics = options.numerics;
   LLMRT_ASSIGN(engine->runner_,
                Runner::create(*model.backend, model.def.program, model.weights, runner));
   engine->store_ = std::make_unique<BackendKvStore>(*model.backend, engine->runner_->kv());
@@ -59,7 +58,7 @@ StepOutcome StepEngine::step_or_throw(Deadline deadline, bool compute) {
   drain_inbox();
   sweep(now);
   if (pass_.open) drop_pass_of_ended();
-  if (!pass_.open) trim_if_asked();
+  trim_if_asked();
   if (!compute) {
     forget_done();
     return has_work() ? StepOutcome::blocked : StepOutcome::idle;
@@ -96,8 +95,7 @@ void StepEngine::drain_inbox() {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->inbox.empty()) return;
     incoming_.swap(shared_->inbox);
-    for (const Submission& s : incoming_)
-      shared_->n_waiting += static_cast<uint32_t>(s.sequences.size());
+    shared_->n_waiting += static_cast<uint32_t>(incoming_.size());
   }
   size_t n = 0;
   for (const Submission& s : incoming_) n += s.sequences.size();
@@ -143,12 +141,7 @@ void StepEngine::sweep_ended() {
     if (!request->ended() || request->n_sequences > 0) return false;
     if (!request->evaluation) {
       const std::lock_guard lock(stats_.mutex);
-      const Finish finish = request->finish(0);
       const int64_t now = now_ns();
-      ++(finish == Finish::cancelled ? stats_.totals.cancelled
-         : finish == Finish::error || finish == Finish::timeout || finish == Finish::grammar
-             ? stats_.totals.failed
-             : stats_.totals.done);
       stats_.e2e.record(now, now - request->submitted_ns);
       stats_.requests.add(now, 1);
     }
@@ -210,14 +203,9 @@ void StepEngine::end_request(RequestImpl& request, Finish finish, Status status)
   request.end(finish, std::move(status));
 }
 
-void StepEngine::end_all(Code code) {
+void StepEngine::end_all() {
   drain_inbox();
-  for (const auto& request : requests_) {
-    if (code == Code::cancelled)
-      request->end(Finish::cancelled, Status());
-    else
-      request->end(Finish::error, Status(code));
-  }
+  for (const auto& request : requests_) request->cancel(false);
   if (pass_.open) {
     runner_->abandon();
     close_pass();
@@ -237,14 +225,27 @@ void StepEngine::recover_from_bad_alloc() {
   forget_done();
 }
 
+// Between passes, except that level 3 of a paused engine does not wait for a pass nobody works on: it is dropped and its rows are
+// computed again.
 void StepEngine::trim_if_asked() {
   int32_t level = 0;
   {
     const std::lock_guard lock(shared_->mutex);
+    const bool all = shared_->trim_level >= 3 && shared_->paused;
+    if (pass_.open && !all) return;
     std::swap(level, shared_->trim_level);
+    if (level <= 0) return;
+    if (!all) level = std::min(level, 2);  // what runs keeps its KV: nothing more than 2 can be had
   }
-  if (level <= 0) return;
-  cache_->clear();
+  if (pass_.open) {
+    runner_->abandon();
+    close_pass();
+    sweep_ended();
+  }
+  if (level >= 3) {
+    while (!running_.empty()) preempt(*running_.back());
+  }
+  if (level >= 2) cache_->clear();
   pool_->trim();
 }
 
@@ -269,7 +270,9 @@ void StepEngine::publish_gauges() {
   }
   {
     const std::lock_guard lock(shared_->mutex);
-    shared_->n_waiting = static_cast<uint32_t>(waiting_.size());
+    shared_->n_waiting = static_cast<uint32_t>(
+        std::count_if(waiting_.begin(), waiting_.end(),
+                      [](const Sequence* s) { return s->sample == 0 && !s->was_admitted; }));
   }
   const std::lock_guard lock(stats_.mutex);
   EngineMetrics& m = stats_.totals;
@@ -281,7 +284,6 @@ void StepEngine::publish_gauges() {
   m.kv_waste =
       held_rows > 0 ? 1.0 - static_cast<double>(used_rows) / static_cast<double>(held_rows) : 0;
   m.preemptions = counters_.preemption;
-  m.heartbeat = shared_->heartbeat.load(std::memory_order_relaxed);
   published_counters_ = counters_;
   published_counters_.eviction = static_cast<int64_t>(cache_->n_evicted());
   m.batch_peak = std::max(m.batch_peak, m.running);

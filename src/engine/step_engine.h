@@ -47,8 +47,7 @@ class StepEngine {
   // Earliest time something is due without new input; INT64_MAX: never.
   int64_t next_timer(int64_t now) const;
   bool has_work() const { return !sequences_.empty(); }
-  void end_all(Code code);  // requests the engine has, inbox included
-  void trim_if_asked();     // between passes
+  void end_all();  // cancels the requests the engine has, inbox included
   Status validate() const;
 
   const KvLayout& layout() const { return layout_; }
@@ -84,6 +83,7 @@ class StepEngine {
   void end_request(RequestImpl& request, Finish finish, Status status);
   void recover_from_bad_alloc();
   void close_pass();
+  void trim_if_asked();
   void publish_gauges();
 
   // PLAN

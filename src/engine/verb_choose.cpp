@@ -31,7 +31,6 @@ void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
   const auto position = static_cast<uint32_t>(sequence.tokens.size());
   if (request.params.on_logits && sequence.n_max > 0) {
     hook_logits_.assign(logits.begin(), logits.end());
-    const HostCodeScope scope(*shared_);
     request.params.on_logits(request.params.user, sequence.sample, hook_logits_.data(),
                              static_cast<int32_t>(hook_logits_.size()));
     logits = hook_logits_;

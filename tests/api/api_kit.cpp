@@ -65,6 +65,13 @@ std::string history_of(llmrt_session* session) {
 
 std::string last_error() { return llmrt_last_error(); }
 
+std::string last_where() {
+  llmrt_error_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_last_error_info(&info));
+  return info.where;
+}
+
 llmrt_event empty_event() {
   llmrt_event event = {};
   event.struct_size = sizeof event;

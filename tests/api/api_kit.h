@@ -41,6 +41,7 @@ std::string take(char* text);
 std::string text_of(llmrt_request* request, int32_t sample = 0);
 std::string history_of(llmrt_session* session);
 std::string last_error();
+std::string last_where();
 llmrt_event empty_event();
 
 }  // namespace api_test

@@ -14,7 +14,7 @@ struct Seen {
   llmrt_request* request = nullptr;
   llmrt_engine* engine = nullptr;
   llmrt_status inner_wait = LLMRT_OK, inner_submit = LLMRT_OK, inner_usage = LLMRT_ERR_INTERNAL;
-  int32_t stop_after = -1;
+  int32_t stop_after = -1, n_busy = 0;
   bool release_all = false;
 };
 
@@ -29,6 +29,17 @@ int32_t on_event(void* user, const llmrt_event* event) {
     seen.inner_wait = llmrt_request_wait(event->request, -1);
     llmrt_request* other = nullptr;
     seen.inner_submit = llmrt_submit_text(seen.engine, "a", 1, nullptr, &other);
+    llmrt_event next = empty_event();
+    const int32_t token = 'a';
+    float logits[258];
+    size_t n = 0;
+    for (const llmrt_status status :
+         {llmrt_engine_step(seen.engine, 0), llmrt_engine_pause(seen.engine),
+          llmrt_engine_resume(seen.engine), llmrt_engine_trim(seen.engine, 1),
+          llmrt_engine_close(seen.engine, 0), llmrt_engine_next(seen.engine, 0, &next),
+          llmrt_request_next(event->request, 0, &next),
+          llmrt_evaluate(seen.engine, &token, 1, 0, logits, 258, &n)})
+      seen.n_busy += status == LLMRT_ERR_BUSY;
     llmrt_usage usage = {};
     usage.struct_size = sizeof usage;
     seen.inner_usage = llmrt_request_usage(event->request, &usage);
@@ -54,22 +65,25 @@ void wait_for(const std::atomic<int>& count) {
 
 TEST_CASE("callback: events arrive, waiting inside is busy, reading inside works") {
   const auto model = load_table();
-  const auto engine = make_engine(model.get());
-  Seen seen;
-  seen.engine = engine.get();
-  llmrt_gen_options o = greedy(30);
-  o.delivery = 2;
-  o.on_event = on_event;
-  o.user = &seen;
-  const auto request = submit(engine.get(), "4", o);
-  wait_for(seen.n_done);
-  CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
-  CHECK(seen.text == "56789");
-  CHECK(seen.n_done == 1);
-  CHECK(seen.request == request.get());
-  CHECK(seen.inner_wait == LLMRT_ERR_BUSY);
-  CHECK(seen.inner_submit == LLMRT_ERR_BUSY);
-  CHECK(seen.inner_usage == LLMRT_OK);
+  for (const int32_t threading : {0, 1}) {
+    const auto engine = make_engine(model.get(), threading);
+    Seen seen;
+    seen.engine = engine.get();
+    llmrt_gen_options o = greedy(30);
+    o.delivery = 2;
+    o.on_event = on_event;
+    o.user = &seen;
+    const auto request = submit(engine.get(), "4", o);
+    if (threading == 0) wait_for(seen.n_done);
+    CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+    CHECK(seen.n_busy == 8);
+    CHECK(seen.text == "56789");
+    CHECK(seen.n_done == 1);
+    CHECK(seen.request == request.get());
+    CHECK(seen.inner_wait == LLMRT_ERR_BUSY);
+    CHECK(seen.inner_submit == LLMRT_ERR_BUSY);
+    CHECK(seen.inner_usage == LLMRT_OK);
+  }
 }
 
 TEST_CASE("callback: a nonzero answer cancels") {

@@ -21,19 +21,22 @@ TEST_CASE("options: engine options out of range are named with what is allowed")
   const BadValue<llmrt_engine_options> bad[] = {
       {"threading", [](auto& o) { o.threading = 2; }},
       {"ctx_tokens", [](auto& o) { o.ctx_tokens = -1; }},
+      {"ctx_tokens is 4194305; allowed: 0 to 4194304", [](auto& o) { o.ctx_tokens = 4194305; }},
       {"max_running", [](auto& o) { o.max_running = 0; }},
+      {"max_running is 1025; allowed: 1 to 1024", [](auto& o) { o.max_running = 1025; }},
       {"max_batch", [](auto& o) { o.max_batch = -5; }},
+      {"max_batch is 4097; allowed: 0 to 4096", [](auto& o) { o.max_batch = 4097; }},
       {"prefill_chunk", [](auto& o) { o.prefill_chunk = -1; }},
       {"kv_type", [](auto& o) { o.kv_type = "q11"; }},
       {"kv_budget", [](auto& o) { o.kv_budget = -2; }},
       {"prefix_cache", [](auto& o) { o.prefix_cache = 2; }},
-      {"numerics", [](auto& o) { o.numerics = 9; }},
       {"block_tokens", [](auto& o) { o.block_tokens = 33; }},
       {"batching", [](auto& o) { o.batching = 3; }},
       {"batch_wait_us", [](auto& o) { o.batch_wait_us = -1; }},
       {"queue_limit", [](auto& o) { o.queue_limit = 0; }},
       {"overflow", [](auto& o) { o.overflow = 3; }},
       {"cache_namespace", [](auto& o) { o.cache_namespace = "\xff"; }},
+      {"llmrt_engine_options.pad0 is 7; allowed: 0", [](auto& o) { o.pad0 = 7; }},
   };
   for (const auto& b : bad) {
     INFO(b.field);
@@ -42,7 +45,78 @@ TEST_CASE("options: engine options out of range are named with what is allowed")
     llmrt_engine* engine = nullptr;
     CHECK(llmrt_engine_create(model.get(), &o, &engine) == LLMRT_ERR_INVALID_ARGUMENT);
     CHECK(engine == nullptr);
-    CHECK(last_error().find(b.field) != std::string::npos);
+    CHECK_MESSAGE(last_error().find(b.field) != std::string::npos, last_error());
+    CHECK(last_where() != "");
+  }
+}
+
+TEST_CASE("options: only deterministic numerics are there") {
+  const auto model = load_table();
+  llmrt_engine_options o = engine_options();
+  o.numerics = 1;
+  llmrt_engine* engine = nullptr;
+  CHECK(llmrt_engine_create(model.get(), &o, &engine) == LLMRT_ERR_UNSUPPORTED);
+  CHECK(last_error() == "numerics is 1; allowed: 0 (deterministic)");
+}
+
+TEST_CASE("options: pads must be zero in every struct that has one") {
+  llmrt_runtime_options r;
+  llmrt_runtime_options_init(&r, sizeof r);
+  r.pad0 = 1;
+  llmrt_runtime* runtime = nullptr;
+  CHECK(llmrt_runtime_create(&r, &runtime) == LLMRT_ERR_INVALID_ARGUMENT);
+  llmrt_model_options m;
+  llmrt_model_options_init(&m, sizeof m);
+  m.pad0 = 1;
+  llmrt_model* none = nullptr;
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &m, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "llmrt_model_options.pad0 is 1; allowed: 0");
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_session_options s;
+  llmrt_session_options_init(&s, sizeof s);
+  s.pad0 = -1;
+  llmrt_session* session = nullptr;
+  CHECK(llmrt_session_create(engine.get(), &s, &session) == LLMRT_ERR_INVALID_ARGUMENT);
+}
+
+TEST_CASE("options: a wrong struct_size names the init function only where there is one") {
+  const auto model = load_table();
+  llmrt_engine_options o = engine_options();
+  o.struct_size = 3;
+  llmrt_engine* engine = nullptr;
+  CHECK(llmrt_engine_create(model.get(), &o, &engine) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error().find("(set by llmrt_engine_options_init)") != std::string::npos);
+  llmrt_model_info info = {};
+  CHECK(llmrt_model_get_info(model.get(), &info) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error().find("(set by sizeof)") != std::string::npos);
+}
+
+TEST_CASE("options: a temperature of the file that cannot be used is not the caller's mistake") {
+  llmrt_runtime_options r;
+  llmrt_runtime_options_init(&r, sizeof r);
+  r.log_queue = 8;
+  llmrt_runtime* runtime = nullptr;
+  REQUIRE_OK(llmrt_runtime_create(&r, &runtime));
+  const Owned<llmrt_runtime> runtime_owner(runtime);
+  for (const char* own :
+       {R"({"general.sampling.temp": 5000.0})", R"({"general.sampling.temp": "hot"})"}) {
+    INFO(own);
+    llmrt_model_options m;
+    llmrt_model_options_init(&m, sizeof m);
+    m.metadata_overrides = own;
+    llmrt_model* model = nullptr;
+    REQUIRE_OK(llmrt_model_load(runtime, table_path().c_str(), &m, &model));
+    const Owned<llmrt_model> model_owner(model);
+    const auto engine = make_engine(model);
+    llmrt_gen_options o = greedy(3);
+    o.temperature = -1;
+    const auto request = submit(engine.get(), "1", o);
+    CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+    int32_t level = 0;
+    char* line = nullptr;
+    REQUIRE(llmrt_runtime_next_log(runtime, &level, &line) == LLMRT_OK);
+    CHECK(take(line).find("general.sampling.temp") != std::string::npos);
   }
 }
 
@@ -54,10 +128,14 @@ TEST_CASE("options: generation options out of range are named before a request e
   const BadValue<llmrt_gen_options> bad[] = {
       {"max_tokens", [](auto& o) { o.max_tokens = -2; }},
       {"n", [](auto& o) { o.n = 0; }},
+      {"n is 1025; allowed: 1 to 1024", [](auto& o) { o.n = 1025; }},
+      {"seed", [](auto& o) { o.seed = -2; }},
       {"timeout_ms", [](auto& o) { o.timeout_ms = -1; }},
       {"stall_timeout_ms", [](auto& o) { o.stall_timeout_ms = -1; }},
       {"temperature", [](auto& o) { o.temperature = -0.5f; }},
       {"temperature", [](auto& o) { o.temperature = kNan; }},
+      {"temperature is 101; allowed: -1 (the model's own) and 0 to 100",
+       [](auto& o) { o.temperature = 101; }},
       {"top_p", [](auto& o) { o.top_p = kNan; }},
       {"min_p", [](auto& o) { o.min_p = kNan; }},
       {"typical", [](auto& o) { o.typical_p = kNan; }},
@@ -87,6 +165,7 @@ TEST_CASE("options: generation options out of range are named before a request e
     CHECK(llmrt_submit_text(engine.get(), "a", 1, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
     CHECK(request == nullptr);
     CHECK_MESSAGE(last_error().find(b.field) != std::string::npos, last_error());
+    CHECK(last_where() != "");
   }
 }
 

@@ -84,6 +84,9 @@ TEST_CASE("request: cancel ends it, text stays readable, and the error is cancel
   error.struct_size = sizeof error;
   REQUIRE_OK(llmrt_request_error(request.get(), &error));
   CHECK(error.status == LLMRT_ERR_CANCELLED);
+  CHECK(std::string(error.message) == "it was cancelled before it was done");
+  CHECK(llmrt_request_wait(request.get(), 0) == LLMRT_ERR_CANCELLED);
+  CHECK(last_error() == "it was cancelled before it was done");
   CHECK(llmrt_request_finish(request.get(), 0) == LLMRT_FINISH_CANCELLED);
 }
 
@@ -194,4 +197,15 @@ TEST_CASE("request: submit_chat answers through the template") {
                           (std::string(100000, '[') + std::string(100000, ']')).c_str(), &o,
                           &none) < 0);
   CHECK(none == nullptr);
+}
+
+TEST_CASE("request: a timeout names the option that set it") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  CHECK_OK(llmrt_engine_pause(engine.get()));
+  llmrt_gen_options o = greedy(5);
+  o.timeout_ms = 10;
+  const auto request = submit(engine.get(), "a", o);
+  CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_ERR_TIMEOUT);
+  CHECK(last_where() == "timeout_ms");
 }

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <atomic>
 
 #include "api_kit.h"
@@ -27,16 +29,33 @@ TEST_CASE("runtime: options out of range are named") {
   llmrt_runtime_options o = runtime_options();
   o.log_level = 5;
   CHECK(llmrt_runtime_create(&o, &runtime) == LLMRT_ERR_INVALID_ARGUMENT);
-  CHECK(last_error() == "log_level is 5; allowed is 0 to 4");
+  CHECK(last_error() == "log_level is 5; allowed: 0 to 4");
   o = runtime_options();
   o.worker_threads = -1;
   CHECK(llmrt_runtime_create(&o, &runtime) == LLMRT_ERR_INVALID_ARGUMENT);
   o = runtime_options();
   o.alloc = some_alloc;
   CHECK(llmrt_runtime_create(&o, &runtime) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "alloc is set without dealloc; allowed: both or neither");
   o.dealloc = some_dealloc;  // memory was taken already
   CHECK(llmrt_runtime_create(&o, &runtime) == LLMRT_ERR_BUSY);
   CHECK(runtime == nullptr);
+}
+
+TEST_CASE("runtime: a mask without any CPU is refused, one with more than there are is not") {
+  const long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
+  llmrt_runtime* runtime = nullptr;
+  llmrt_runtime_options o = runtime_options();
+  o.worker_threads = 2;
+  o.cpu_mask = -1;
+  CHECK_OK(llmrt_runtime_create(&o, &runtime));
+  llmrt_runtime_release(runtime);
+  if (n_cpus > 60) return;
+  o.cpu_mask = int64_t{1} << 60;
+  runtime = nullptr;
+  CHECK(llmrt_runtime_create(&o, &runtime) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(runtime == nullptr);
+  CHECK(last_error().find("cpu_mask is 0x1000000000000000; allowed: ") == 0);
 }
 
 TEST_CASE("runtime: workers are started with the hook and their number changes at run time") {

@@ -65,11 +65,43 @@ TEST_CASE("session: a cancelled answer is kept only if cancel says so") {
     while (text_of(request.get()).size() < 3)
       REQUIRE(llmrt_engine_step(engine.get(), 0) == LLMRT_PENDING);
     CHECK_OK(llmrt_request_cancel(request.get(), keep));
+    CHECK_OK(llmrt_request_cancel(request.get(), 1 - keep));  // after the end: nothing
     CHECK(llmrt_request_wait(request.get(), 0) == LLMRT_ERR_CANCELLED);
     const std::string partial = text_of(request.get());
     const std::string user = R"([{"role":"user","content":"hi"})";
     CHECK(history_of(session.get()) ==
           (keep ? user + R"(,{"role":"assistant","content":")" + partial + "\"}]" : user + "]"));
+  }
+}
+
+TEST_CASE("session: a callback's nonzero answer drops the answer unless it cancelled with keep") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get(), 1);
+  struct Stop {
+    bool keep = false;
+    std::string text;
+  };
+  for (const bool keep : {false, true}) {
+    const auto session = make_session(engine.get());
+    REQUIRE_OK(llmrt_session_add(session.get(), "user", "hi"));
+    Stop stop = {keep, ""};
+    llmrt_gen_options o = greedy(20);
+    o.delivery = 2;
+    o.user = &stop;
+    o.on_event = [](void* user, const llmrt_event* event) -> int32_t {
+      auto& s = *static_cast<Stop*>(user);
+      if (event->type != LLMRT_EVENT_TEXT) return 0;
+      s.text.append(event->text, event->text_len);
+      if (s.text.size() < 3) return 0;
+      if (s.keep) llmrt_request_cancel(event->request, 1);
+      return 1;
+    };
+    const auto request = submit_turn(session.get(), &o);
+    CHECK(llmrt_request_wait(request.get(), 10000) == LLMRT_ERR_CANCELLED);
+    const std::string user = R"([{"role":"user","content":"hi"})";
+    CHECK(history_of(session.get()) ==
+          (keep ? user + R"(,{"role":"assistant","content":")" + text_of(request.get()) + "\"}]"
+                : user + "]"));
   }
 }
 

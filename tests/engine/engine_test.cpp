@@ -37,20 +37,19 @@ TEST_CASE("engine: submit refuses what cannot work with one sentence that has th
     REQUIRE_FALSE(request.ok());
     return std::string(request.status().message());
   };
-  CHECK(refused({}, params_for(5)) == "the prompt has no tokens, at least 1 is needed");
-  CHECK(refused({1, 64}, params_for(5)) ==
-        "token 64 at position 1 is not in the vocabulary, ids are 0 to 63");
+  CHECK(refused({}, params_for(5)) == "prompt is 0 tokens; allowed: 1 to 100");
+  CHECK(refused({1, 64}, params_for(5)) == "token 1 of the prompt is 64; allowed: 0 to 63");
   CHECK(refused(some_prompt(101), params_for(5)) ==
         "the prompt has 101 tokens, the context holds 100");
   CHECK(refused(some_prompt(60), params_for(41)) ==
         "60 prompt tokens and 41 new ones are 101, the context holds 100");
   CHECK(refused(some_prompt(100), params_for(-1)) ==
-        "the prompt's 100 tokens fill the context of 100, at least 1 must be left");
+        "the prompt's 100 tokens fill the context of 100: there is no room for an answer");
   GenParams params = params_for(5);
   params.n = 0;
-  CHECK(refused({1}, params) == "n is 0, allowed are 1 to 1024");
+  CHECK(refused({1}, params) == "n is 0; allowed: 1 to 1024");
   params = params_for(-2);
-  CHECK(refused({1}, params) == "max_tokens is -2, allowed are -1 and up");
+  CHECK(refused({1}, params) == "max_tokens is -2; allowed: -1 and up");
   params = params_for(5);
   params.stop = {"x"};
   CHECK(refused({1}, params) == "stop strings need a tokenizer, the model has none");
@@ -59,7 +58,7 @@ TEST_CASE("engine: submit refuses what cannot work with one sentence that has th
   CHECK(refused({1}, params).find("top_p") != std::string::npos);
   params = params_for(5);
   params.timeout_ms = -5;
-  CHECK(refused({1}, params) == "timeout_ms is -5, allowed are 0 and up");
+  CHECK(refused({1}, params) == "timeout_ms is -5; allowed: 0 and up");
   std::vector<RequestPtr> waiting;
   for (int i = 0; i < 3; ++i) waiting.push_back(b.submit({1}, params_for(5)));
   CHECK(refused({1}, params_for(5)) == "3 requests wait, queue_limit is 3");
@@ -89,8 +88,6 @@ TEST_CASE("engine: lengths at the context's end are taken to the token and one m
   clipped.run_all();
   CHECK(request->tokens(0).size() == 4);
   CHECK(request->finish(0) == Finish::length);
-  options.overflow = Overflow::drop_oldest;
-  CHECK(Engine::create(clipped.toy.model, options).status().code() == Code::unsupported);
 }
 
 TEST_CASE("engine: a request larger than the KV pool is refused at submit with both numbers") {
@@ -260,19 +257,77 @@ TEST_CASE(
   b.check_valid();
 }
 
-TEST_CASE("engine: trim gives the cache's memory back") {
+TEST_CASE(
+    "engine: trim 1 gives back free blocks and keeps the cache, trim 2 gives back the cache") {
   EngineBench b;
   auto request = b.submit(some_prompt(900), params_for(5));
   b.run_all();
-  const int64_t before = b.engine->metrics().device_bytes;
+  const int64_t cached = b.engine->metrics().device_bytes;
   CHECK(b.engine->trim(1).ok());
-  CHECK(b.engine->metrics().device_bytes < before);
-  CHECK(b.engine->trim(0).code() == Code::invalid_argument);
   auto again = b.submit(some_prompt(900), params_for(5));
   b.run_all();
-  CHECK(again->usage().cached_tokens == 0);
-  CHECK(again->tokens(0) == request->tokens(0));
+  CHECK(again->usage().cached_tokens == 896);
+  CHECK(b.engine->trim(2).ok());
+  CHECK(b.engine->metrics().device_bytes < cached);
+  auto anew = b.submit(some_prompt(900), params_for(5));
+  b.run_all();
+  CHECK(anew->usage().cached_tokens == 0);
+  CHECK(anew->tokens(0) == request->tokens(0));
+  CHECK(b.engine->trim(0).code() == Code::invalid_argument);
+  CHECK(b.engine->trim(4).code() == Code::invalid_argument);
   b.check_valid();
+
+  EngineOptions options = EngineBench::host_stepped();
+  options.prefix_cache = false;
+  EngineBench plain(options);
+  auto freed = plain.submit(some_prompt(900), params_for(5));
+  plain.run_all();
+  const int64_t before = plain.engine->metrics().device_bytes;
+  CHECK(plain.engine->trim(1).ok());
+  CHECK(plain.engine->metrics().device_bytes < before);
+}
+
+TEST_CASE("engine: trim 3 takes the KV of a paused engine's requests and changes no token") {
+  EngineBench b;
+  GenParams params = params_for(30, 7);
+  params.n = 2;
+  auto request = b.submit(some_prompt(300), params);
+  auto other = b.submit(some_prompt(100, 2), params_for(30, 8));
+  while (request->tokens(1).size() < 5) (void)b.engine->step(0);
+  CHECK(b.engine->trim(3).ok());
+  CHECK(b.engine->metrics().kv_used > 0);  // what runs keeps its KV
+  (void)b.engine->step(0);                 // a pass is open
+  CHECK(b.engine->pause().ok());
+  CHECK(b.engine->trim(2).ok());
+  CHECK(b.engine->metrics().kv_used > 0);
+  CHECK(b.engine->trim(3).ok());
+  CHECK(b.engine->metrics().kv_used == 0);
+  CHECK(b.engine->metrics().running == 0);
+  b.check_valid();
+  CHECK(b.engine->resume().ok());
+  b.run_all();
+  for (int32_t i : {0, 1}) CHECK(request->tokens(i) == b.expected(some_prompt(300), params, i, 30));
+  CHECK(other->tokens(0) == b.expected(some_prompt(100, 2), params_for(30, 8), 0, 30));
+  b.check_valid();
+}
+
+TEST_CASE("engine: queue_limit counts requests that never ran, not samples or preempted ones") {
+  EngineOptions options = EngineBench::host_stepped();
+  options.max_running = 1;
+  options.queue_limit = 2;
+  EngineBench b(options);
+  GenParams params = params_for(10);
+  params.n = 4;
+  auto samples = b.submit(some_prompt(20), params);
+  while (samples->tokens(0).size() < 2) (void)b.engine->step(0);  // three samples queue now
+  auto first = b.submit(some_prompt(5), params_for(3));
+  (void)b.engine->step(0);
+  auto second = b.submit(some_prompt(5), params_for(3));
+  (void)b.engine->step(0);
+  CHECK(b.engine->submit({1}, params_for(3)).status().code() == Code::queue_full);
+  b.run_all();
+  CHECK(samples->wait(0).ok());
+  CHECK(second->wait(0).ok());
 }
 
 TEST_CASE("engine: evaluate gives the logits of every wanted position, beside other work") {
@@ -330,15 +385,16 @@ TEST_CASE("engine: options out of range are refused by name") {
     edit(options);
     auto made = Engine::create(toy.model, options);
     REQUIRE_FALSE(made.ok());
+    CHECK(made.status().detail()->where != "");
     return std::string(made.status().message());
   };
-  CHECK(refused([](auto& o) { o.max_running = 0; }) == "max_running is 0, allowed are 1 to 1024");
-  CHECK(refused([](auto& o) { o.max_batch = 5000; }) == "max_batch is 5000, allowed are 0 to 4096");
+  CHECK(refused([](auto& o) { o.max_running = 0; }) == "max_running is 0; allowed: 1 to 1024");
+  CHECK(refused([](auto& o) { o.max_batch = 5000; }) == "max_batch is 5000; allowed: 0 to 4096");
   CHECK(refused([](auto& o) { o.block_tokens = 8; }) ==
-        "block_tokens is 8, allowed are 16, 32 and 64");
+        "block_tokens is 8; allowed: 16, 32 and 64");
   CHECK(refused([](auto& o) { o.kv_budget = 100; }) ==
         "the KV budget is 100 bytes, the smallest request needs 1024");
-  CHECK(refused([](auto& o) { o.queue_limit = 0; }) == "queue_limit is 0, at least 1 is needed");
+  CHECK(refused([](auto& o) { o.queue_limit = 0; }) == "queue_limit is 0; allowed: 1 to 1048576");
 }
 
 TEST_CASE("engine: create fails cleanly when the device has no bytes for the first blocks") {
