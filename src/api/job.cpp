@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <thread>
+
+#include "engine/service_thread.h"
 
 namespace llmrt::api {
 
@@ -14,8 +14,9 @@ Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, Byte
   job->timeout_ms_ = timeout_ms;
   job->name_ = first->name();
   if (timeout_ms > 0) job->limit_ = Deadline::after_us(int64_t{timeout_ms} * 1000);
-  std::thread([job, host = std::move(host), first = std::move(first), shards = std::move(shards),
-               options]() mutable noexcept {
+  ServiceThread thread;
+  LLMRT_TRY(thread.start("llmrt-load", [job, host = std::move(host), first = std::move(first),
+                                        shards = std::move(shards), options]() mutable noexcept {
     try {
       job->finish(load_model(std::move(host), std::move(first), std::move(shards), options,
                              &job->progress_));
@@ -24,7 +25,8 @@ Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, Byte
     } catch (...) {
       job->finish(Status(Code::internal));
     }
-  }).detach();
+  }));
+  thread.detach();
   return job;
 }
 
@@ -50,7 +52,8 @@ Status LoadJob::status_locked() {
     ended_ = true;
     cancel();
     status_ =
-        error(Code::timeout, "%s: not loaded within timeout_ms = %d", name_.c_str(), timeout_ms_);
+        error(Code::timeout, "%s: not loaded within timeout_ms = %d", name_.c_str(), timeout_ms_)
+            .at("timeout_ms");
   }
   return ended_ ? status_ : Status(Code::pending);
 }

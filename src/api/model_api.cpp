@@ -5,6 +5,7 @@
 #include "api/objects.h"
 #include "api/options.h"
 #include "api/text.h"
+#include "graph/backend_registry.h"
 #include "quant/dtype.h"
 
 namespace llmrt::api {
@@ -26,6 +27,10 @@ Result<LoadOrder> read_order(const llmrt_runtime* runtime, ByteSourcePtr first,
   order.timeout_ms = o.timeout_ms;
   LLMRT_ASSIGN(const auto r, runtime_or_default(runtime));
   order.host = r->host();
+  // With metadata_only no backend is made that would look at the device's name.
+  if (order.options.metadata_only && order.options.devices != "auto")
+    LLMRT_TRY(
+        make_backend(order.host, order.options.devices, order.options.backend_options).status());
   order.parts = {std::move(first), std::move(shards)};
   return order;
 }

@@ -1,4 +1,6 @@
 // Sources: where model bytes come from.
+#include <algorithm>
+
 #include "api/guard.h"
 #include "api/objects.h"
 #include "api/options.h"
@@ -44,8 +46,7 @@ llmrt_status llmrt_source_from_memory(const void* data, size_t size, llmrt_done_
     LLMRT_TRY(need("out", out));
     *out = nullptr;
     LLMRT_TRY(need("data", data));
-    if (size == 0)
-      return error(Code::invalid_argument, "size is 0; at least 1 byte is needed").at("size");
+    if (size == 0) return refuse("size", "0", "1 and up");
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_memory(data, size, done, user));
     return give_source(std::move(bytes), out);
   };
@@ -57,7 +58,7 @@ llmrt_status llmrt_source_from_callbacks(int64_t size, llmrt_read_fn read, llmrt
     LLMRT_TRY(need("out", out));
     *out = nullptr;
     if (!read) return error(Code::invalid_argument, "read is NULL").at("read");
-    LLMRT_TRY(check_range("size", size, 1, INT64_MAX));
+    LLMRT_TRY(check_range("size", size, 1, kNoMost));
     LLMRT_ASSIGN(ByteSourcePtr bytes,
                  source_from_callbacks(static_cast<uint64_t>(size), read, done, user));
     return give_source(std::move(bytes), out);
@@ -68,9 +69,9 @@ llmrt_status llmrt_source_from_fd(int32_t fd, int64_t offset, int64_t length, ll
   return LLMRT_ENTRY_OUTSIDE {
     LLMRT_TRY(need("out", out));
     *out = nullptr;
-    LLMRT_TRY(check_range("fd", fd, 0, INT32_MAX));
-    LLMRT_TRY(check_range("offset", offset, 0, INT64_MAX));
-    LLMRT_TRY(check_range("length", length, -1, INT64_MAX));
+    LLMRT_TRY(check_range("fd", fd, 0, kNoMost));
+    LLMRT_TRY(check_range("offset", offset, 0, kNoMost));
+    LLMRT_TRY(check_range("length", length, -1, kNoMost));
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_fd(fd, static_cast<uint64_t>(offset), length));
     return give_source(std::move(bytes), out);
   };
@@ -90,6 +91,10 @@ llmrt_status llmrt_source_add_shard(llmrt_source* source, llmrt_source* shard) {
                    parts.first->name().c_str(), parts.shards.size())
           .at("shard");
     const std::lock_guard lock(s->mutex);
+    if (parts.first == s->first ||
+        std::find(s->shards.begin(), s->shards.end(), parts.first) != s->shards.end())
+      return error(Code::invalid_argument, "shard is a part that the source has already")
+          .at("shard");
     s->shards.push_back(parts.first);
     return Status();
   };

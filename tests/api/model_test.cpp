@@ -1,3 +1,6 @@
+#include <pthread.h>
+#include <signal.h>
+
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -18,6 +21,20 @@ llmrt_model_options model_options() {
 struct Gate {
   std::atomic<bool> open{false};
 };
+// What thread reads, and which signals may interrupt it.
+struct Reader {
+  char name[16] = {};
+  bool all_blocked = false;
+};
+int64_t note_reader(void* user, int64_t, void*, int64_t) {
+  auto& reader = *static_cast<Reader*>(user);
+  pthread_getname_np(pthread_self(), reader.name, sizeof reader.name);
+  sigset_t blocked;
+  pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+  reader.all_blocked = sigismember(&blocked, SIGINT) && sigismember(&blocked, SIGTERM) &&
+                       sigismember(&blocked, SIGUSR1) && sigismember(&blocked, SIGALRM);
+  return -1;
+}
 int64_t gated_read(void* user, int64_t, void*, int64_t) {
   while (!static_cast<Gate*>(user)->open.load())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -100,6 +117,18 @@ TEST_CASE("model: overrides, devices and limits") {
   o.devices = "cudo:0";
   CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) < 0);
   CHECK(last_error().find("cudo:0") != std::string::npos);
+  o.metadata_only = 1;
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) == LLMRT_ERR_NOT_FOUND);
+  o.devices = "reference";
+  CHECK(load_table(&o) != nullptr);
+  o = model_options();
+  o.chat_template = "chatmi";
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() ==
+        "chat_template is \"chatmi\"; allowed: template text, chatml, llama3, mistral, gemma and "
+        "phi3");
+  o.chat_template = "chatml";
+  CHECK(load_table(&o) != nullptr);
   o = model_options();
   o.host_memory_limit = 1000;
   CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) == LLMRT_ERR_MEMORY_BUDGET);
@@ -108,6 +137,19 @@ TEST_CASE("model: overrides, devices and limits") {
   o.metadata_overrides = "{";
   CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) < 0);
   CHECK(none == nullptr);
+}
+
+TEST_CASE("model: the thread of a job has a name and takes no signal") {
+  Reader reader;
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_callbacks(1000, note_reader, nullptr, &reader, &source));
+  llmrt_job* job = nullptr;
+  REQUIRE_OK(llmrt_model_load_async(nullptr, source, nullptr, &job));
+  CHECK(llmrt_job_poll(job, -1, nullptr) == LLMRT_ERR_IO);
+  CHECK(std::string(reader.name) == "llmrt-load");
+  CHECK(reader.all_blocked);
+  llmrt_job_release(job);
+  llmrt_source_release(source);
 }
 
 TEST_CASE("model: a job loads with progress, and its model is taken once") {

@@ -113,5 +113,12 @@ TEST_CASE("source: a path takes no shards, and a file cut short is an error that
   CHECK(llmrt_model_load_source(nullptr, memory, nullptr, &model) < 0);
   CHECK(last_error().find("<memory>") != std::string::npos);
   llmrt_source_release(path);
+  CHECK(llmrt_source_add_shard(memory, memory) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_where() == "shard");
+  llmrt_source* shard = nullptr;
+  REQUIRE_OK(llmrt_source_from_memory(bytes.data(), bytes.size(), nullptr, nullptr, &shard));
+  CHECK_OK(llmrt_source_add_shard(memory, shard));
+  CHECK(llmrt_source_add_shard(memory, shard) == LLMRT_ERR_INVALID_ARGUMENT);
+  llmrt_source_release(shard);
   llmrt_source_release(memory);
 }
