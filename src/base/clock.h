@@ -13,7 +13,6 @@ struct Deadline {
   static Deadline never() { return {INT64_MAX}; }
   static Deadline at_once() { return {INT64_MIN}; }
   static Deadline after_us(int64_t us) { return {now_ns() + us * 1000}; }
-  bool is_never() const { return at_ns == INT64_MAX; }
   bool passed() const { return at_ns != INT64_MAX && (at_ns == INT64_MIN || now_ns() >= at_ns); }
 };
 

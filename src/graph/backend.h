@@ -42,15 +42,12 @@ using WeightId = uint32_t;
 using KvId = uint32_t;
 using ExeId = uint32_t;
 
-enum class Numerics : uint8_t { deterministic = 0, fast = 1 };
-
 struct CompileOptions {
   KvId kv = 0;
   uint32_t max_rows = 512;     // rows of one pass
   uint32_t max_out = 64;       // wanted rows of one pass
   uint32_t max_seqs = 64;      // sequences of one pass
   uint32_t max_positions = 0;  // rope tables cover positions below this
-  Numerics numerics = Numerics::deterministic;
 };
 
 struct Execution {

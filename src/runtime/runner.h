@@ -17,7 +17,6 @@ struct RunnerOptions {
   uint32_t max_out = 64;
   uint32_t max_seqs = 64;
   uint32_t max_positions = 0;
-  Numerics numerics = Numerics::deterministic;
 };
 
 class Runner {
