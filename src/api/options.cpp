@@ -129,7 +129,7 @@ void defaults(llmrt_engine_options& o) {
 }
 
 void defaults(llmrt_gen_options& o) {
-  const SamplingParams p;
+  constexpr SamplingNumbers p;
   o = {};
   o.struct_size = sizeof o;
   o.max_tokens = -1;
@@ -185,7 +185,7 @@ Status check_range(const char* name, int64_t value, int64_t least, int64_t most)
 
 float default_temperature(const LoadedModel& model) {
   constexpr const char* kKey = "general.sampling.temp";
-  constexpr float kDefault = SamplingParams().temperature;
+  constexpr float kDefault = SamplingNumbers().temperature;
   if (!model.source) return kDefault;
   const auto own = model.source->metadata().get_float(kKey);
   if (own.ok() && !*own) return kDefault;

@@ -55,8 +55,8 @@ struct Candidates {
   void sort();
 };
 
-// The numbers of llmrt_gen_options that concern the draw, with rules.md 4's defaults.
-struct SamplingParams {
+// The numbers of llmrt_gen_options that concern the draw, with rules.md 4's defaults. Plain data: making one takes no memory.
+struct SamplingNumbers {
   float temperature = 0.8f;     // 0: argmax
   int32_t top_k = 40;           // <= 0: off
   float top_p = 0.95f;          // >= 1: off
@@ -67,11 +67,14 @@ struct SamplingParams {
   float xtc_probability = 0.0f, xtc_threshold = 0.1f;
   float dry_multiplier = 0.0f, dry_base = 1.75f;
   int32_t dry_allowed_length = 2;
+  // n > 0: the chosen token's and the n best; 0: none
+  int32_t logprobs = 0;
+};
+
+struct SamplingParams : SamplingNumbers {
   // biases of one token add up; -100 and below ban it
   std::vector<std::pair<Token, float>> logit_bias;
   std::string chain = "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature";
-  // n > 0: the chosen token's and the n best; 0: none
-  int32_t logprobs = 0;
 };
 
 // Bytes of a token, for DRY's sequence breakers: sampling never includes tokenizer.
