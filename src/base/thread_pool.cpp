@@ -70,7 +70,8 @@ struct ThreadPool::Impl {
       }
     }
   };
-  std::vector<std::unique_ptr<Worker>> workers;  // n_workers - 1
+  std::vector<std::unique_ptr<Worker>> workers;  // changes between runs only
+  std::atomic<uint32_t> n_workers{1};  // workers.size() + 1, for whoever asks during a resize
 
   void enter() {
     std::unique_lock lock(gate_mutex);
@@ -101,6 +102,7 @@ struct ThreadPool::Impl {
         return started;
       }
       workers.push_back(std::move(worker));
+      n_workers.store(i + 1, std::memory_order_relaxed);
     }
     return Status();
   }
@@ -111,6 +113,7 @@ struct ThreadPool::Impl {
     platform::futex_wake_all(bell);
     for (auto& w : workers) platform::join_thread(w->thread);
     workers.clear();
+    n_workers.store(1, std::memory_order_relaxed);
   }
 
   // The system likes to wake a thread on the CPU of whoever wakes it, where the two take turns for milliseconds while another CPU is
@@ -273,7 +276,7 @@ Result<std::unique_ptr<ThreadPool>> ThreadPool::create(const ThreadPoolOptions& 
   return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(impl)));
 }
 
-uint32_t ThreadPool::n_workers() const { return static_cast<uint32_t>(impl_->workers.size()) + 1; }
+uint32_t ThreadPool::n_workers() const { return impl_->n_workers.load(std::memory_order_relaxed); }
 
 Status ThreadPool::resize(uint32_t n_workers) {
   impl_->enter();
