@@ -182,17 +182,20 @@ struct ThreadPool::Impl {
       const uint32_t e = epoch_of(word.load(std::memory_order_acquire));
       return (e & 1u) == 0 && e != last ? e : 0;
     };
-    const int64_t spin_until = now_ns() + kSpinIdleNs;
-    do {
-      for (int i = 0; i < 32; ++i) {
+    // After a run that its deadline ended, the host goes about its frame: nothing will come for long.
+    if (!Deadline{deadline_ns.load(std::memory_order_relaxed)}.passed()) {
+      const int64_t spin_until = now_ns() + kSpinIdleNs;
+      do {
+        for (int i = 0; i < 32; ++i) {
+          if (const uint32_t e = open_run()) return e;
+          platform::cpu_relax();
+        }
+        if (stop.load(std::memory_order_relaxed)) return 0;
+      } while (now_ns() < spin_until);
+      for (int i = 0; i < kYields; ++i) {
+        platform::yield_cpu();
         if (const uint32_t e = open_run()) return e;
-        platform::cpu_relax();
       }
-      if (stop.load(std::memory_order_relaxed)) return 0;
-    } while (now_ns() < spin_until);
-    for (int i = 0; i < kYields; ++i) {
-      platform::yield_cpu();
-      if (const uint32_t e = open_run()) return e;
     }
     for (;;) {
       const uint32_t rung = bell.load(std::memory_order_acquire);
