@@ -1,11 +1,10 @@
-// ServiceThread: a thread of the library: named, all signals blocked, 256 KiB of stack at least. start() fails with a Status where
+// ServiceThread: a thread of the library (base/platform/thread.h) that runs a function object. start() fails with a Status where
 // std::thread would throw.
 #pragma once
 
-#include <pthread.h>
-
 #include <functional>
 
+#include "base/platform/thread.h"
 #include "base/status.h"
 
 namespace llmrt {
@@ -19,13 +18,12 @@ class ServiceThread {
 
   Status start(const char* name, std::function<void()> body);  // name: at most 15 bytes
   // Waits for the body to return. Called by the body's own thread: lets it go on alone.
-  void join();
-  void detach();  // nobody will wait for it
-  bool running() const { return started_; }
+  void join() { platform::join_thread(thread_); }
+  void detach() { platform::detach_thread(thread_); }  // nobody will wait for it
+  bool running() const { return thread_.running; }
 
  private:
-  pthread_t thread_{};
-  bool started_ = false;
+  platform::Thread thread_;
 };
 
 }  // namespace llmrt

@@ -78,8 +78,18 @@ Status start_thread(Thread& thread, const ThreadOptions& options, void (*entry)(
 
 void join_thread(Thread& thread) {
   if (!thread.running) return;
-  pthread_join(static_cast<pthread_t>(thread.handle), nullptr);
+  if (pthread_equal(static_cast<pthread_t>(thread.handle), pthread_self())) {
+    detach_thread(thread);
+    return;
+  }
   thread.running = false;
+  pthread_join(static_cast<pthread_t>(thread.handle), nullptr);
+}
+
+void detach_thread(Thread& thread) {
+  if (!thread.running) return;
+  thread.running = false;
+  pthread_detach(static_cast<pthread_t>(thread.handle));
 }
 
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {

@@ -14,7 +14,8 @@ struct ThreadOptions {
   int32_t nice = 0;            // added to the inherited priority; best effort
 };
 
-// A thread with all signals blocked and a stack of 512 KiB. entry runs once; join() waits for it.
+// A thread with all signals blocked and a stack of 512 KiB. entry runs once; join_thread waits for it, or lets it go on alone when it
+// is the thread itself that asks.
 struct Thread {
   uint64_t handle = 0;
   bool running = false;
@@ -22,6 +23,7 @@ struct Thread {
 Status start_thread(Thread& thread, const ThreadOptions& options, void (*entry)(void*),
                     void* argument);
 void join_thread(Thread& thread);
+void detach_thread(Thread& thread);
 
 // Sleeps while word == expected; may wake for nothing.
 void futex_wait(std::atomic<uint32_t>& word, uint32_t expected);
