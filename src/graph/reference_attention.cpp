@@ -95,13 +95,13 @@ struct ReferenceBackend::Pass::Attention {
 
   // Keys and values of [from, to) of a tile as float32; the rest of the tile stays zero.
   void load_tile(const HeadTask& t, uint32_t tile, uint32_t from, uint32_t to) const {
-    const Batch& batch = pass.batch;
-    const uint32_t table = batch.table_begin[size_t{layer.group} * batch.n_seqs() + t.seq];
+    const Batch& b = pass.batch;
+    const uint32_t table = b.table_begin[size_t{layer.group} * b.n_seqs() + t.seq];
     const uint32_t block_tokens = kv.config.block_tokens;
     std::fill_n(t.keys, size_t{kKeyTile} * d_k, 0.0f);
     std::fill_n(t.values, size_t{kKeyTile} * d_v, 0.0f);
     for (uint32_t p = from; p < to; ++p) {
-      const uint8_t* block = kv.blocks[batch.tables[table + p / block_tokens]].data();
+      const uint8_t* block = kv.blocks[b.tables[table + p / block_tokens]].data();
       const KvStore::Row at = kv.row(layer, p % block_tokens, t.kv_head);
       float k_row[kMaxHeadWidth];
       decode_row(kv.config.codec.k, block + at.k, prm.d_k, k_row);
