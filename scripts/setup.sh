@@ -13,7 +13,7 @@ packages() {
     build) echo g++ cmake ninja-build nlohmann-json3-dev libpcre2-dev libutf8proc-dev libxxhash-dev libcli11-dev libedit-dev pkg-config ;;
     test) echo doctest-dev python3 binutils xz-utils qemu-user ;;
     model) echo python3 python3-venv ca-certificates ;;
-    ci) echo clang-14 clang-format-14 clang-tidy-14 ;;
+    ci) echo clang-14 clang-format-14 clang-tidy-14 python3-jinja2 ;;
     aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: unknown task \"$1\", known are build, test, model, ci, aarch64" >&2; exit 2 ;;
   esac
