@@ -106,6 +106,7 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       part.weight = rebuilt_.back().get();
     }
     const QuantFormat& format = format_of(part.weight->type);
+    part.format = &format;
     part.fn = table_.linear[static_cast<uint32_t>(part.weight->type)];
     if (!part.fn && format.numerics == NumericsClass::f32) part.fn = table_.linear_decoded;
     if (!part.fn)

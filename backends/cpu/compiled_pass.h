@@ -41,6 +41,7 @@ class CompiledPass {
   struct BoundPart {
     const PackedWeight* weight = nullptr;
     LinearFn fn = nullptr;
+    const QuantFormat* format = nullptr;
     const float* bias = nullptr;
     const uint8_t* in = nullptr;
     size_t in_stride = 0;

@@ -148,7 +148,7 @@ void CompiledPass::run_linear(const Phase& phase, const BoundPhase& bound, uint3
       args.in = part.in + size_t{row} * part.in_stride;
       args.in_stride = part.in_stride;
       args.form = part.form;
-      args.format = &format_of(part.weight->type);
+      args.format = part.format;
       args.out = sums + i * kMaxLinearRows * 16;
       part.fn(args);
       if (!part.bias) continue;

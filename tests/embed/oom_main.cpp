@@ -2,28 +2,12 @@
 // ERR_OUT_OF_MEMORY (or works), nothing leaks, and the same work succeeds afterwards.
 //
 //   oom_main [STRIDE]   with a stride above 1, only every STRIDE-th N beyond 200 is tried
-#include <atomic>
-
+#include "counting_allocator.h"
 #include "embed_support.h"
 
 using namespace embed;
 
 namespace {
-
-std::atomic<int64_t> n_allocations{0}, in_use{0}, fail_at{-1};
-
-void* counting_alloc(void*, size_t size, size_t align) {
-  const int64_t n = n_allocations.fetch_add(1) + 1;
-  if (n == fail_at.load()) return nullptr;
-  const size_t unit = std::max<size_t>(align, 16);
-  void* p = std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
-  if (p) in_use.fetch_add(static_cast<int64_t>(size));
-  return p;
-}
-void counting_dealloc(void*, void* p, size_t size, size_t) {
-  in_use.fetch_sub(static_cast<int64_t>(size));
-  std::free(p);
-}
 
 llmrt_runtime* runtime = nullptr;
 std::string path;
@@ -62,8 +46,7 @@ int main(int argc, char** argv) {
   path = tiny_model();
   llmrt_runtime_options ro;
   llmrt_runtime_options_init(&ro, sizeof ro);
-  ro.alloc = counting_alloc;
-  ro.dealloc = counting_dealloc;
+  count_allocations(ro);
   ro.worker_threads = 1;
   if (llmrt_runtime_create(&ro, &runtime) != LLMRT_OK)
     return std::printf("runtime: %s\n", llmrt_last_error()), 1;

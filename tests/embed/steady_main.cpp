@@ -1,28 +1,15 @@
 // A step in steady state takes no memory: decoding, with the whole default sampler chain and its text read as it comes, allocates only in
 // the two steps around a border of KV blocks (a new block, a node of the prefix tree) and where the answer's vectors double.
-#include <atomic>
-
+#include "counting_allocator.h"
 #include "embed_support.h"
 
 using namespace embed;
-
-namespace {
-std::atomic<int64_t> n_allocations{0};
-
-void* counting_alloc(void*, size_t size, size_t align) {
-  n_allocations.fetch_add(1);
-  const size_t unit = std::max<size_t>(align, 16);
-  return std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
-}
-void counting_dealloc(void*, void* p, size_t, size_t) { std::free(p); }
-}  // namespace
 
 int main() {
   constexpr int kFrom = 40, kTo = 240;
   llmrt_runtime_options ro;
   llmrt_runtime_options_init(&ro, sizeof ro);
-  ro.alloc = counting_alloc;
-  ro.dealloc = counting_dealloc;
+  count_allocations(ro);
   llmrt_runtime* runtime = nullptr;
   llmrt_model* model = nullptr;
   llmrt_engine* engine = nullptr;

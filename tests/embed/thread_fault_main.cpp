@@ -8,24 +8,13 @@
 #include <chrono>
 #include <thread>
 
+#include "counting_allocator.h"
 #include "embed_support.h"
 
 using namespace embed;
 
 namespace {
-std::atomic<int> n_started{0}, fail_at{-1};
-std::atomic<int64_t> in_use{0};
-
-void* counting_alloc(void*, size_t size, size_t align) {
-  const size_t unit = std::max<size_t>(align, 16);
-  void* p = std::aligned_alloc(unit, (size + unit - 1) / unit * unit);
-  if (p) in_use.fetch_add(static_cast<int64_t>(size));
-  return p;
-}
-void counting_dealloc(void*, void* p, size_t size, size_t) {
-  in_use.fetch_sub(static_cast<int64_t>(size));
-  std::free(p);
-}
+std::atomic<int> n_started{0}, fails{-1};  // which start fails, from 1 on
 }  // namespace
 
 // The library's calls come here: a program's own symbol goes before libc's.
@@ -33,7 +22,7 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(
     pthread_t* thread, const pthread_attr_t* attributes, void* (*entry)(void*), void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const auto real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
-  if (n_started.fetch_add(1) + 1 == fail_at.load()) return EAGAIN;
+  if (n_started.fetch_add(1) + 1 == fails.load()) return EAGAIN;
   return real(thread, attributes, entry, argument);
 }
 
@@ -50,11 +39,8 @@ llmrt_status one_life(std::string& why) {
   llmrt_runtime_options ro;
   llmrt_runtime_options_init(&ro, sizeof ro);
   static bool first = true;
-  if (first) {  // the table is the process's, set once
-    ro.alloc = counting_alloc;
-    ro.dealloc = counting_dealloc;
-    first = false;
-  }
+  if (first) count_allocations(ro);
+  first = false;
   ro.worker_threads = 3;
   const llmrt_gen_options go = greedy(6);
   static const std::vector<int32_t> prompt = some_tokens(40, 500);
@@ -90,9 +76,9 @@ int main() {
 
   int n_refused = 0;
   for (int n = 1; n <= per_life; ++n) {
-    fail_at.store(n_started.load() + n);
+    fails.store(n_started.load() + n);
     const llmrt_status s = one_life(why);
-    fail_at.store(-1);
+    fails.store(-1);
     if (s != LLMRT_OK && s != LLMRT_ERR_OUT_OF_MEMORY)
       return std::printf("thread %d of %d: status %d, %s\n", n, per_life, s, why.c_str()), 1;
     if (s == LLMRT_ERR_OUT_OF_MEMORY) {

@@ -18,6 +18,7 @@ namespace {
 #include "backends/cpu/isa/avx2/linear_32.inl.h"
 #include "backends/cpu/isa/avx2/linear_k.inl.h"
 #include "backends/cpu/isa/avx2/linear.inl.h"
+#include "backends/cpu/kernels/linear_a8.inl.h"
 #include "backends/cpu/isa/make_table.inl.h"
 // clang-format on
 

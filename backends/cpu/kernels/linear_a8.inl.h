@@ -1,0 +1,47 @@
+// Class a8: one panel times n rows, stripe by stripe, for a packed type T. Included inside an instruction set's namespace after its
+// types, which bring
+//   T::kBytes, T::Expanded, T::expand     a packed superblock, and its form as byte codes
+//   stripe_rows<T, R, kExpanded>          R rows over one stripe, added to a.out
+//   kA8Rows, kA8ExpandFrom                rows per register tile; rows from which a stripe is expanded once
+
+template <class T, bool kExpanded, int R>
+void stripe_rest(const LinearArgs& a, const uint8_t* weights, size_t stride, uint32_t row,
+                 uint32_t begin, uint32_t end) {
+  if constexpr (R > 0) {
+    if (a.n_rows - row == R)
+      stripe_rows<T, R, kExpanded>(a, weights, stride, row, begin, end);
+    else
+      stripe_rest<T, kExpanded, R - 1>(a, weights, stride, row, begin, end);
+  }
+}
+
+template <class T, bool kExpanded>
+void stripe(const LinearArgs& a, const uint8_t* weights, size_t stride, uint32_t begin,
+            uint32_t end) {
+  uint32_t row = 0;
+  for (; row + kA8Rows <= a.n_rows; row += kA8Rows)
+    stripe_rows<T, kA8Rows, kExpanded>(a, weights, stride, row, begin, end);
+  stripe_rest<T, kExpanded, kA8Rows - 1>(a, weights, stride, row, begin, end);
+}
+
+template <class T>
+void linear_a8(const LinearArgs& a) {
+  using Expanded = typename T::Expanded;
+  for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
+  const uint32_t n_super = (a.k + 255) / 256;
+  for (uint32_t s = 0; s < kStripes; ++s) {
+    const uint32_t begin = n_super * s / kStripes, end = n_super * (s + 1) / kStripes;
+    if (begin == end) continue;
+    const uint8_t* weights = a.panel + size_t{begin} * T::kBytes;
+    if (a.n_rows < kA8ExpandFrom) {
+      stripe<T, false>(a, weights, T::kBytes, begin, end);
+      continue;
+    }
+    auto* expanded = reinterpret_cast<Expanded*>(a.scratch);
+    for (uint32_t b = begin; b < end; ++b) {
+      const uint32_t left = (a.k - b * 256) / 32;
+      T::expand(a.panel + size_t{b} * T::kBytes, left < 8 ? left : 8, expanded[b - begin]);
+    }
+    stripe<T, true>(a, a.scratch, sizeof(Expanded), begin, end);
+  }
+}
