@@ -64,16 +64,25 @@ function(llmrt_room room)
   target_link_libraries(llmrt_${room} PUBLIC llmrt_settings ${R_LIBS})
 endfunction()
 
-# llmrt_test(<name> ROOMS <rooms...> SOURCES <files...> [LABELS ...] [TIMEOUT s]): one doctest program, one ctest entry.
-function(llmrt_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "ROOMS;SOURCES;LABELS;LIBS;ARGS" ${ARGN})
-  add_executable(${name} ${T_SOURCES} "${PROJECT_SOURCE_DIR}/tests/support/doctest_main.cpp")
+# llmrt_test_program(<name> ROOMS <rooms...> SOURCES <files...> [LIBS <targets...>]): a program of the tests, with the objects of these rooms.
+# Tests are compiled with little optimisation: what takes time in them is the rooms' code.
+function(llmrt_test_program name)
+  cmake_parse_arguments(T "" "" "ROOMS;SOURCES;LIBS" ${ARGN})
+  add_executable(${name} ${T_SOURCES})
   foreach(room ${T_ROOMS})
     target_link_libraries(${name} PRIVATE llmrt_${room})
   endforeach()
-  target_link_libraries(${name} PRIVATE llmrt_settings doctest::doctest ${T_LIBS})
+  target_link_libraries(${name} PRIVATE llmrt_settings ${T_LIBS})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE LLMRT_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
-  set_source_files_properties(${T_SOURCES} PROPERTIES COMPILE_OPTIONS "-Wno-conversion;-Wno-shadow;-Wno-old-style-cast;$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>")
+  set_source_files_properties(${T_SOURCES} PROPERTIES COMPILE_OPTIONS
+    "$<$<CONFIG:Release>:-O1>;-Wno-conversion;-Wno-shadow;-Wno-old-style-cast;$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>")
+endfunction()
+
+# llmrt_test(<name> ... [LABELS ...] [TIMEOUT s] [ARGS ...]): one doctest program, one ctest entry.
+function(llmrt_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "ROOMS;SOURCES;LABELS;LIBS;ARGS" ${ARGN})
+  llmrt_test_program(${name} ROOMS ${T_ROOMS} SOURCES ${T_SOURCES} LIBS llmrt_doctest_main doctest::doctest ${T_LIBS})
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
   if(T_TIMEOUT)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT})
@@ -82,4 +91,4 @@ function(llmrt_test name)
 endfunction()
 
 # All rooms of the library, bottom up. Test programs that need everything use ROOMS ${LLMRT_ALL_ROOMS}.
-set(LLMRT_ALL_ROOMS base quant formats graph model tokenizer kv sampling runtime chat engine backend_cpu builtin)
+set(LLMRT_ALL_ROOMS base quant formats graph model tokenizer kv sampling batch runtime chat engine backend_cpu builtin)

@@ -20,10 +20,9 @@ class Planner {
     plan_.runs.clear();
     plan_.n_rows = 0;
     plan_.victim = plan_.stuck = plan_.stuck_waiting = kNoSequence;
-    const bool decodes = std::any_of(view_.running.begin(), view_.running.end(),
-                                     [](const SequenceView& s) { return is_decode(s); });
-    rows_ = decodes ? std::min(view_.max_rows, std::max(view_.max_rows_mixed, n_decodes()))
-                    : view_.max_rows;
+    const uint32_t decodes = n_decodes();
+    rows_ = decodes > 0 ? std::min(view_.max_rows, view_.max_prompt_rows_mixed + decodes)
+                        : view_.max_rows;
     if (!view_.running.empty() && !serve_first()) return;
     for (uint32_t i = 1; i < view_.running.size(); ++i) {
       if (is_decode(view_.running[i])) add(i, false, 1);

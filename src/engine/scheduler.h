@@ -38,7 +38,7 @@ struct PlanView {
   std::span<const SequenceView> running, waiting;  // each in rank order
   uint32_t free_blocks = 0;                        // free and evictable
   uint32_t max_rows = 512;                         // nothing decodes
-  uint32_t max_rows_mixed = 32;                    // something decodes
+  uint32_t max_prompt_rows_mixed = 32;             // of prompts, where something decodes
   uint32_t prefill_chunk = 0;                      // most rows of one sequence, 0: no limit
   uint32_t max_running = 16;
   uint32_t max_out = 64;

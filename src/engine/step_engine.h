@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/pass_times.h"
 #include "engine/request.h"
 #include "engine/scheduler.h"
 #include "engine/shared.h"
@@ -86,6 +87,11 @@ class StepEngine {
   void trim_if_asked();
   void publish_gauges();
 
+  // engine_check.cpp
+  Status validate_sequence(const Sequence& sequence) const;
+  Status validate_lists() const;
+  Status validate_pass() const;
+
   // PLAN
   StepOutcome plan_pass(int64_t now);
   void build_view(int64_t now, bool admit);
@@ -100,7 +106,6 @@ class StepEngine {
   // RUN
   void begin_pass();
   Result<Progress> run(Deadline deadline);
-  void learn_speed();
   // CHOOSE
   void choose();
   void choose_for(Sequence& sequence, std::span<const float> logits);
@@ -138,7 +143,7 @@ class StepEngine {
   std::string text_scratch_, piece_scratch_;
 
   LengthModel lengths_;
-  double row_ns_ = 0;  // running estimate of a prefill row's time; 0: nothing known
+  PassTimes times_;
   int64_t pass_now_ns_ = 0;
   int64_t dynamic_due_ns_ = INT64_MAX;
   Stats stats_;

@@ -7,9 +7,6 @@
 namespace llmrt {
 namespace {
 
-constexpr double kMixedPassNs =
-    50e6;  // a pass with decodes in it takes about this long at most (rules.md 3)
-constexpr uint32_t kLeastMixedRows = 32;
 constexpr uint32_t kStuckSteps = 8;  // failed commits in a row before the only request gives up
 
 constexpr uint32_t kMostReplans = 16;  // of one step, after failed commits
@@ -83,10 +80,7 @@ void StepEngine::build_view(int64_t now, bool admit) {
   view_.waiting = waiting_views_;
   view_.free_blocks = pool_->n_usable() + pool_->n_idle();
   view_.max_rows = options_.max_batch;
-  view_.max_rows_mixed = kLeastMixedRows;
-  if (row_ns_ > 0)
-    view_.max_rows_mixed = static_cast<uint32_t>(
-        std::clamp(kMixedPassNs / row_ns_, double{kLeastMixedRows}, double{4096}));
+  view_.max_prompt_rows_mixed = times_.prompt_rows_beside_decodes();
   view_.prefill_chunk = options_.prefill_chunk;
   view_.max_running = options_.max_running;
   view_.max_out = runner_->options().max_out;
@@ -105,8 +99,9 @@ SequenceView StepEngine::view_of(const Sequence& sequence, int64_t now) const {
       sequence.n_generated(), sequence.n_max - std::min(sequence.n_max, sequence.n_generated()));
   if (sequence.request->evaluation) view.want_from = sequence.request->evaluation->first;
   const int64_t waited = now - sequence.request->submitted_ns;
+  const double row_ns = times_.prompt_row_ns();
   view.wait_rows =
-      row_ns_ > 0 && waited > 0 ? static_cast<uint64_t>(static_cast<double>(waited) / row_ns_) : 0;
+      row_ns > 0 && waited > 0 ? static_cast<uint64_t>(static_cast<double>(waited) / row_ns) : 0;
   return view;
 }
 

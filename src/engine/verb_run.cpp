@@ -29,7 +29,8 @@ Result<Progress> StepEngine::run(Deadline deadline) {
   Result<Progress> progress = runner_->advance(deadline);
   const int64_t end = now_ns();
   pass_.busy_ns += end - start;
-  if (progress.ok() && *progress == Progress::done) learn_speed();
+  if (progress.ok() && *progress == Progress::done)
+    times_.record(pass_.n_rows, pass_.n_decodes, pass_.busy_ns);
   const std::lock_guard lock(stats_.mutex);
   stats_.totals.busy_us += (end - start) / 1000;
   stats_.busy_s.add(end, static_cast<double>(end - start) * 1e-9);
@@ -45,14 +46,6 @@ Result<Progress> StepEngine::run(Deadline deadline) {
     stats_.prefill_s.add(end, seconds * (1 - decode_share));
   }
   return progress;
-}
-
-// Time per row of passes that are long enough to say something. A pass's fixed cost is in it, so short passes overstate a row and the
-// next budget is smaller than it might be; it grows from there.
-void StepEngine::learn_speed() {
-  if (pass_.n_rows < 32) return;
-  const double row_ns = static_cast<double>(pass_.busy_ns) / pass_.n_rows;
-  row_ns_ = row_ns_ == 0 ? row_ns : 0.75 * row_ns_ + 0.25 * row_ns;
 }
 
 }  // namespace llmrt

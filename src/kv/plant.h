@@ -1,5 +1,5 @@
 // Planted faults: LLMRT_PLANT(name, right, wrong) is `right`. Only the fault-finding test program is compiled with LLMRT_PLANTS; there
-// the fault chosen at run time becomes real, and the random-schedule tests must find it (tests/engine/planted_faults_test.cpp).
+// the fault chosen at run time becomes real, and the random-schedule tests must find it (tests/engine/planted_faults_main.cpp).
 #pragma once
 
 #ifdef LLMRT_PLANTS

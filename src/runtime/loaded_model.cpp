@@ -3,26 +3,10 @@
 #include <string_view>
 
 #include "graph/backend_registry.h"
+#include "runtime/source_reader.h"
 
 namespace llmrt {
 namespace {
-
-// A weight's bytes, read from the source by whoever packs it.
-class SourceReader final : public WeightReader {
- public:
-  SourceReader(const WeightSource& source, const TensorInfo& tensor)
-      : source_(source), tensor_(tensor) {}
-  Status read(uint64_t offset, void* dst, uint64_t n) const override {
-    return source_.read(tensor_, offset, dst, n);
-  }
-  void drop_behind(uint64_t offset, uint64_t n) const override {
-    source_.drop_behind(tensor_, offset, n);
-  }
-
- private:
-  const WeightSource& source_;
-  const TensorInfo& tensor_;
-};
 
 // The file's own template unless the option names another: a built-in by name, or the text itself.
 Status load_template(const ModelOptions& options, LoadedModel& model) {

@@ -11,25 +11,11 @@
 #include "formats/weight_source.h"
 #include "model/architecture.h"
 #include "runtime/batch.h"
+#include "runtime/source_reader.h"
 
 using namespace llmrt;
 
 namespace {
-
-class Reader final : public WeightReader {
- public:
-  Reader(const WeightSource& source, const TensorInfo& tensor) : source_(source), tensor_(tensor) {}
-  Status read(uint64_t offset, void* dst, uint64_t n) const override {
-    return source_.read(tensor_, offset, dst, n);
-  }
-  void drop_behind(uint64_t offset, uint64_t n) const override {
-    source_.drop_behind(tensor_, offset, n);
-  }
-
- private:
-  const WeightSource& source_;
-  const TensorInfo& tensor_;
-};
 
 template <class T>
 T take(Result<T> r) {
@@ -53,7 +39,8 @@ int main(int argc, char** argv) {
   std::vector<WeightId> weights;
   int64_t t0 = now_ns();
   for (const WeightDesc& d : def.program.weights)
-    weights.push_back(take(backend.add_weight(d, Reader(*source, *source->find(d.name)), nullptr)));
+    weights.push_back(
+        take(backend.add_weight(d, SourceReader(*source, *source->find(d.name)), nullptr)));
   std::printf("load %.0f ms\n", static_cast<double>(now_ns() - t0) * 1e-6);
 
   const auto n_groups = static_cast<uint32_t>(def.program.kv_groups.size());

@@ -36,7 +36,7 @@ struct Case {
   Case() {
     view.free_blocks = 900;
     view.max_rows = 512;
-    view.max_rows_mixed = 64;
+    view.max_prompt_rows_mixed = 63;
   }
 };
 }  // namespace
@@ -130,7 +130,7 @@ TEST_CASE("scheduler: any plan keeps the budgets for rows, wanted rows, sequence
     c.layout = random() % 2 ? test_layout({0}, 16, 1000) : test_layout({0, 20, 0}, 16, 1000);
     c.view.free_blocks = random() % 60;
     c.view.max_rows = 16 + random() % 100;
-    c.view.max_rows_mixed = 8 + random() % 40;
+    c.view.max_prompt_rows_mixed = 8 + random() % 40;
     c.view.prefill_chunk = random() % 3 ? 0 : 1 + random() % 30;
     c.view.max_running = 1 + random() % 8;
     c.view.max_out = c.view.max_running + random() % 20;

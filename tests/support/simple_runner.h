@@ -17,6 +17,7 @@
 #include "graph/backend.h"
 #include "model/architecture.h"
 #include "runtime/batch.h"
+#include "runtime/source_reader.h"
 
 namespace llmrt::test {
 
@@ -32,22 +33,6 @@ inline std::shared_ptr<Host> make_host(uint32_t n_workers = 2) {
   options.n_workers = n_workers;
   return std::make_shared<Host>(LogSink{}, take(ThreadPool::create(options)), "");
 }
-
-class SourceReader final : public WeightReader {
- public:
-  SourceReader(const WeightSource& source, const TensorInfo& tensor)
-      : source_(source), tensor_(tensor) {}
-  Status read(uint64_t offset, void* dst, uint64_t n) const override {
-    return source_.read(tensor_, offset, dst, n);
-  }
-  void drop_behind(uint64_t offset, uint64_t n) const override {
-    source_.drop_behind(tensor_, offset, n);
-  }
-
- private:
-  const WeightSource& source_;
-  const TensorInfo& tensor_;
-};
 
 inline Result<std::unique_ptr<WeightSource>> open_model(const std::string& path,
                                                         const std::string& overrides_json = "") {
