@@ -401,8 +401,9 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_close(llmrt_engine* engine, int32
 
 typedef struct llmrt_metrics {
   uint32_t struct_size;
-  int32_t running, waiting, sessions; /* now */
-  int64_t done, failed, cancelled;    /* requests; counters only grow */
+  /* now; samples count one by one. waiting: for a place among the running, preempted ones too */
+  int32_t running, waiting, sessions;
+  int64_t done, failed, cancelled; /* requests; counters only grow */
   int64_t prompt_tokens, cached_tokens, generated_tokens, steps, busy_us, preemptions;
   int64_t heartbeat;         /* grows while the engine works; a hung device leaves it still */
   int64_t kv_used, kv_total; /* bytes */
@@ -434,8 +435,9 @@ typedef struct llmrt_plan_info {
   uint32_t struct_size;
   int32_t fits; /* 1: weights, KV and compute fit into what is available now */
   int32_t n_devices;
-  int32_t ctx_tokens;        /* that the KV figure is for */
-  int32_t max_ctx_that_fits; /* tokens of one sequence, 0: not even the weights fit */
+  int32_t ctx_tokens; /* that the KV figure is for */
+  int32_t
+      max_ctx_that_fits; /* tokens of one sequence, at most n_ctx_train or ctx_tokens; 0: weights alone do not fit */
   int32_t pad0;
   int64_t weights, kv, kv_per_token, compute; /* bytes */
   int64_t host_total, device_total; /* bytes needed in host memory and on devices with their own */

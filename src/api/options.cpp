@@ -91,7 +91,7 @@ Status check_template(const std::string& text) {
       text.find("{%") != std::string::npos)
     return Status();
   return refuse("chat_template", '"' + std::string(text, 0, 40) + '"',
-                "template text, chatml, llama3, mistral, gemma and phi3");
+                "template text, " + builtin_chat_template_names());
 }
 
 Status read_stops(const llmrt_strlist* list, std::vector<std::string>& stop) {

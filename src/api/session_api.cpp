@@ -193,7 +193,7 @@ llmrt_status llmrt_model_ask(llmrt_model* model, const char* user_text,
                    return core->engine().submit(std::move(ids), p);
                  }));
     const ReleaseAtEnd release_at_end{submitted.handle};
-    LLMRT_TRY(submitted.request->wait(-1));
+    LLMRT_TRY(submitted.request->wait_to_end());
     return give_text(submitted.request->text(0), out_text);
   };
 }
@@ -215,7 +215,7 @@ llmrt_status llmrt_session_ask(llmrt_session* session, const char* user_text,
     TurnStarter start(s->core, o, std::move(params));
     LLMRT_ASSIGN(const auto turn, s->session->ask(text, tools, kwargs, max_tokens, start));
     const ReleaseAtEnd release_at_end{start.handle};
-    if (Status status = turn->request->wait(-1); !status.ok()) {
+    if (Status status = turn->request->wait_to_end(); !status.ok()) {
       s->session->undo_ask(*turn);
       return status;
     }

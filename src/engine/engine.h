@@ -120,6 +120,8 @@ class Request {
   // ok: one event; pending: nothing within timeout_ms (0 polls, < 0 waits for ever); end: after DONE was read, for ever.
   virtual Code next(int32_t timeout_ms, Event& out) = 0;
   virtual Status wait(int32_t timeout_ms) = 0;  // rules.md 6
+  virtual Status
+  wait_to_end() = 0;  // as wait(-1), never pending: waits for another thread that steps the engine too
   // Never waits for compute. After the end it does nothing: only the call that ends the request says whether its text is kept.
   virtual void cancel(bool keep_partial) = 0;
   virtual bool keeps_partial() const = 0;  // ended by cancel(true)

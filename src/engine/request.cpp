@@ -289,6 +289,15 @@ Status RequestImpl::wait(int32_t timeout_ms) {
   }
 }
 
+Status RequestImpl::wait_to_end() {
+  for (;;) {
+    Status status = wait(-1);
+    if (status.code() != Code::pending) return status;
+    std::unique_lock lock(mutex_);
+    if (!ended_) wait_until(changed_, lock, now_ns() + kIdleSliceNs);
+  }
+}
+
 Status RequestImpl::result_locked() const {
   switch (finish_) {
     case Finish::cancelled:

@@ -31,6 +31,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   // ---- any thread ----
   Code next(int32_t timeout_ms, Event& out) override;
   Status wait(int32_t timeout_ms) override;
+  Status wait_to_end() override;
   void cancel(bool keep_partial) override;
   bool keeps_partial() const override;
   std::string text(int32_t sample) const override;

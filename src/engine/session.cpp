@@ -51,9 +51,10 @@ Status check_chat(const LoadedModel& model) {
     return error(Code::unsupported, "the model has no tokenizer").at("tokenizer.ggml.model");
   if (model.chat_template) return Status();
   if (!model.chat_template_error.ok()) return model.chat_template_error;
-  return error(Code::template_error,
-               "the model has no chat template; give one with the option chat_template (text, or "
-               "chatml, llama3, mistral, gemma, phi3)")
+  return error(
+             Code::template_error,
+             "the model has no chat template; give one with the option chat_template (text, or %s)",
+             builtin_chat_template_names().c_str())
       .at("chat_template");
 }
 

@@ -102,7 +102,9 @@ MemoryPlan plan_memory(const Backend& backend, const ModelDef& def, const PlanRe
   const int64_t for_kv = limit == INT64_MAX ? INT64_MAX : limit - plan.weights - plan.compute;
   const int64_t fit_tokens =
       for_kv <= 0 ? 0 : (plan.kv_per_token ? for_kv / plan.kv_per_token : int64_t{trained});
-  plan.max_ctx_that_fits = static_cast<uint32_t>(std::min<int64_t>(fit_tokens, trained));
+  // beyond what the model was trained for only if that was asked for
+  plan.max_ctx_that_fits =
+      static_cast<uint32_t>(std::min<int64_t>(fit_tokens, std::max(trained, plan.ctx_tokens)));
   return plan;
 }
 

@@ -54,5 +54,6 @@ class ChatTemplate {
 
 // "chatml", "llama3", "mistral", "gemma", "phi3": built in, never chosen silently. nullptr: unknown.
 const char* builtin_chat_template(std::string_view name);
+std::string builtin_chat_template_names();  // for messages: "chatml, llama3, ..."
 
 }  // namespace llmrt

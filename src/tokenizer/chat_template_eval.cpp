@@ -7,7 +7,7 @@ namespace llmrt::jinja {
 
 Result<Value> Evaluator::eval(const Expr& e) {
   if (e.type == Expr::Type::constant) return e.value;
-  const DepthGuard depth(depth_);
+  const DepthGuard depth(*this);
   if (!depth.ok()) return fail(e.at, "the template nests too deep");
   LLMRT_TRY(charge(e.at, 1));
   switch (e.type) {
@@ -175,6 +175,8 @@ Result<Value> Evaluator::eval_test(const Expr& e) {
 
 Result<Value> Evaluator::apply(uint32_t at, const Builtin& builtin,
                                const CallArguments& arguments) {
+  const DepthGuard depth(*this);  // 'map' applies 'map'
+  if (!depth.ok()) return fail(at, "the template nests too deep");
   Call call{*this, at, builtin.name, {}, {}, {}};
   if (!builtin.function) return call.fail("not available in chat templates");
   size_t n_parameters = 0;

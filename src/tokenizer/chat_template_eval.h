@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/platform/stack.h"
 #include "base/status.h"
 #include "tokenizer/chat_template.h"
 #include "tokenizer/chat_template_ast.h"
@@ -20,7 +21,7 @@
 
 namespace llmrt::jinja {
 
-// Nested nodes, over all macros in progress. With kMaxParseDepth it keeps a render within 256 KiB of stack.
+// Nested nodes, over all macros in progress; the stack they take has a bound of its own (StackMark).
 inline constexpr uint32_t kMaxEvalDepth = 600;
 inline constexpr int64_t kMaxRange = 100'000;  // as jinja2's sandbox
 inline constexpr size_t kMaxTextSize = size_t{1} << 30;
@@ -112,17 +113,17 @@ class Evaluator {
 
  private:
   enum class Flow : uint8_t { next, break_loop, continue_loop };
-  // One level of nesting; ok() is false past the bound.
+  // One level of nesting; ok() is false past the bounds.
   class DepthGuard {
    public:
-    explicit DepthGuard(uint32_t& depth) : depth_(depth) { ++depth_; }
-    ~DepthGuard() { --depth_; }
+    explicit DepthGuard(Evaluator& run) : run_(run) { ++run_.depth_; }
+    ~DepthGuard() { --run_.depth_; }
     DepthGuard(const DepthGuard&) = delete;
     DepthGuard& operator=(const DepthGuard&) = delete;
-    bool ok() const { return depth_ <= kMaxEvalDepth; }
+    bool ok() const { return run_.depth_ <= kMaxEvalDepth && !run_.stack_.exhausted(); }
 
    private:
-    uint32_t& depth_;
+    Evaluator& run_;
   };
 
   // Sends output into a text of its own while it lives.
@@ -195,6 +196,7 @@ class Evaluator {
   Value bound_method(const Builtin& method, const Value& self);
   Value undefined_attribute(const Value& object, std::string_view name);
 
+  const StackMark stack_;
   const Tree& tree_;
   TemplateLimits limits_;
   Arena& arena_;

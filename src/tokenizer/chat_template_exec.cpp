@@ -110,7 +110,7 @@ Result<Evaluator::Flow> Evaluator::exec_block(const Block& block) {
 }
 
 Result<Evaluator::Flow> Evaluator::exec(const Stmt& s) {
-  const DepthGuard depth(depth_);
+  const DepthGuard depth(*this);
   if (!depth.ok()) return fail(s.at, "the template nests too deep");
   LLMRT_TRY(charge(s.at, 1));
   switch (s.type) {

@@ -76,15 +76,28 @@ constexpr const char* kPhi3 = R"({%- for message in messages %}
 {%- endif %}
 )";
 
+struct NamedTemplate {
+  std::string_view name;
+  const char* text;
+};
+constexpr NamedTemplate kTemplates[] = {{"chatml", kChatml},
+                                        {"llama3", kLlama3},
+                                        {"mistral", kMistral},
+                                        {"gemma", kGemma},
+                                        {"phi3", kPhi3}};
+
 }  // namespace
 
 const char* builtin_chat_template(std::string_view name) {
-  if (name == "chatml") return kChatml;
-  if (name == "llama3") return kLlama3;
-  if (name == "mistral") return kMistral;
-  if (name == "gemma") return kGemma;
-  if (name == "phi3") return kPhi3;
+  for (const NamedTemplate& t : kTemplates)
+    if (t.name == name) return t.text;
   return nullptr;
+}
+
+std::string builtin_chat_template_names() {
+  std::string names;
+  for (const NamedTemplate& t : kTemplates) names.append(names.empty() ? "" : ", ").append(t.name);
+  return names;
 }
 
 }  // namespace llmrt

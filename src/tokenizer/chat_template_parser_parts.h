@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/platform/stack.h"
 #include "tokenizer/chat_template_ast.h"
 #include "tokenizer/chat_template_lexer.h"
 
@@ -110,6 +111,7 @@ class ExpressionParser {
   };
   Status check_depth() const {
     if (depth_ > kMaxParseDepth) return fail(peek().at, "nested deeper than 64 levels");
+    if (stack_.exhausted()) return fail(peek().at, "the template nests too deep");
     return Status();
   }
   // In a conditional part an unknown filter or test waits until it is reached.
@@ -167,6 +169,7 @@ class ExpressionParser {
   Result<const Expr*> test(const Expr* operand);
   bool takes_bare_argument() const;
 
+  const StackMark stack_;
   Tree& tree_;
   std::vector<LexToken> tokens_;
   size_t pos_ = 0;

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "tokenizer/chat_template_builtins.h"
@@ -94,131 +95,118 @@ void append_number(std::string& out, int64_t value, int width, char pad) {
   out += digits;
 }
 
-// False: a letter that Python's strftime does not have here.
-bool append_field(std::string& out, const DateTime& t, char letter, bool bare) {
-  const char zero = bare ? '\0' : '0';
-  const int hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
-  const auto iso_week = [&](int64_t* year) {
-    const int monday_based = (t.week_day + 6) % 7;
-    int week = (t.year_day - 1 - monday_based + 10) / 7;
-    *year = t.year;
-    const auto weeks_in = [](int64_t y) {
-      const auto dec31 = [](int64_t x) { return (x + x / 4 - x / 100 + x / 400) % 7; };
-      return dec31(y) == 4 || dec31(y - 1) == 3 ? 53 : 52;
-    };
-    if (week < 1) {
-      --*year;
-      week = weeks_in(*year);
-    } else if (week > weeks_in(t.year)) {
-      ++*year;
-      week = 1;
-    }
-    return week;
+struct IsoWeek {
+  int64_t year;
+  int week;
+};
+IsoWeek iso_week(const DateTime& t) {
+  const auto weeks_in = [](int64_t y) {
+    const auto dec31 = [](int64_t x) { return (x + x / 4 - x / 100 + x / 400) % 7; };
+    return dec31(y) == 4 || dec31(y - 1) == 3 ? 53 : 52;
   };
-  int64_t iso_year = 0;
+  const int monday_based = (t.week_day + 6) % 7;
+  const int week = (t.year_day - 1 - monday_based + 10) / 7;
+  if (week < 1) return {t.year - 1, weeks_in(t.year - 1)};
+  if (week > weeks_in(t.year)) return {t.year + 1, 1};
+  return {t.year, week};
+}
+
+struct NumberField {
+  int64_t value;
+  int width;
+  char pad;  // 0: none
+};
+std::optional<NumberField> number_field(const DateTime& t, char letter) {
+  using F = NumberField;
+  const int hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
   switch (letter) {
     case 'Y':
-      append_number(out, t.year, 4, '\0');
-      break;
+      return F{t.year, 4, '\0'};
     case 'C':
-      append_number(out, t.year / 100, 2, zero);
-      break;
+      return F{t.year / 100, 2, '0'};
     case 'y':
-      append_number(out, t.year % 100, 2, zero);
-      break;
+      return F{t.year % 100, 2, '0'};
     case 'm':
-      append_number(out, t.month, 2, zero);
-      break;
+      return F{t.month, 2, '0'};
     case 'd':
-      append_number(out, t.day, 2, zero);
-      break;
+      return F{t.day, 2, '0'};
     case 'e':
-      append_number(out, t.day, 2, bare ? '\0' : ' ');
-      break;
+      return F{t.day, 2, ' '};
     case 'H':
-      append_number(out, t.hour, 2, zero);
-      break;
+      return F{t.hour, 2, '0'};
     case 'I':
-      append_number(out, hour12, 2, zero);
-      break;
+      return F{hour12, 2, '0'};
     case 'k':
-      append_number(out, t.hour, 2, bare ? '\0' : ' ');
-      break;
+      return F{t.hour, 2, ' '};
     case 'l':
-      append_number(out, hour12, 2, bare ? '\0' : ' ');
-      break;
+      return F{hour12, 2, ' '};
     case 'M':
-      append_number(out, t.minute, 2, zero);
-      break;
+      return F{t.minute, 2, '0'};
     case 'S':
-      append_number(out, t.second, 2, zero);
-      break;
+      return F{t.second, 2, '0'};
     case 'f':
-      append_number(out, t.microsecond, 6, '0');
-      break;
+      return F{t.microsecond, 6, '0'};
     case 'j':
-      append_number(out, t.year_day, 3, zero);
-      break;
+      return F{t.year_day, 3, '0'};
     case 'w':
-      append_number(out, t.week_day, 1, zero);
-      break;
+      return F{t.week_day, 1, '0'};
     case 'u':
-      append_number(out, t.week_day == 0 ? 7 : t.week_day, 1, zero);
-      break;
+      return F{t.week_day == 0 ? 7 : t.week_day, 1, '0'};
     case 'U':
-      append_number(out, (t.year_day - 1 + 7 - t.week_day) / 7, 2, zero);
-      break;
+      return F{(t.year_day - 1 + 7 - t.week_day) / 7, 2, '0'};
     case 'W':
-      append_number(out, (t.year_day - 1 + 7 - (t.week_day + 6) % 7) / 7, 2, zero);
-      break;
+      return F{(t.year_day - 1 + 7 - (t.week_day + 6) % 7) / 7, 2, '0'};
     case 'V':
-      append_number(out, iso_week(&iso_year), 2, zero);
-      break;
+      return F{iso_week(t).week, 2, '0'};
     case 'G':
-      iso_week(&iso_year);
-      append_number(out, iso_year, 4, '\0');
-      break;
+      return F{iso_week(t).year, 4, '\0'};
+    case 's':
+      return F{days_from_civil(t.year, t.month, t.day) * 86400 + t.hour * 3600 + t.minute * 60 +
+                   t.second,
+               1, '0'};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<std::string_view> text_field(const DateTime& t, char letter) {
+  switch (letter) {
     case 'B':
-      out += kMonths[t.month - 1];
-      break;
+      return kMonths[t.month - 1];
     case 'b':
     case 'h':
-      out.append(kMonths[t.month - 1], 3);
-      break;
+      return std::string_view(kMonths[t.month - 1], 3);
     case 'A':
-      out += kDays[t.week_day];
-      break;
+      return kDays[t.week_day];
     case 'a':
-      out.append(kDays[t.week_day], 3);
-      break;
+      return std::string_view(kDays[t.week_day], 3);
     case 'p':
-      out += t.hour < 12 ? "AM" : "PM";
-      break;
+      return t.hour < 12 ? "AM" : "PM";
     case 'P':
-      out += t.hour < 12 ? "am" : "pm";
-      break;
-    case 's':
-      append_number(out,
-                    days_from_civil(t.year, t.month, t.day) * 86400 + t.hour * 3600 +
-                        t.minute * 60 + t.second,
-                    1, '0');
-      break;
+      return t.hour < 12 ? "am" : "pm";
     case 'Z':
     case 'z':
-      break;  // a time without a zone has neither
+      return "";  // a time without a zone has neither
     case 'n':
-      out += '\n';
-      break;
+      return "\n";
     case 't':
-      out += '\t';
-      break;
+      return "\t";
     case '%':
-      out += '%';
-      break;
+      return "%";
     default:
-      return false;
+      return std::nullopt;
   }
-  return true;
+}
+
+// False: a letter that Python's strftime does not have here. bare: "%-d", a number without padding.
+bool append_field(std::string& out, const DateTime& t, char letter, bool bare) {
+  if (const auto number = number_field(t, letter)) {
+    append_number(out, number->value, number->width, bare && letter != 'f' ? '\0' : number->pad);
+    return true;
+  }
+  const auto text = text_field(t, letter);
+  if (text) out += *text;
+  return text.has_value();
 }
 
 constexpr std::string_view expansion(char letter) {

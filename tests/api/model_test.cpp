@@ -125,7 +125,7 @@ TEST_CASE("model: overrides, devices and limits") {
   o.chat_template = "chatmi";
   CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
   CHECK(last_error() ==
-        "chat_template is \"chatmi\"; allowed: template text, chatml, llama3, mistral, gemma and "
+        "chat_template is \"chatmi\"; allowed: template text, chatml, llama3, mistral, gemma, "
         "phi3");
   o.chat_template = "chatml";
   CHECK(load_table(&o) != nullptr);

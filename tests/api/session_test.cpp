@@ -1,3 +1,6 @@
+#include <atomic>
+#include <thread>
+
 #include "api_kit.h"
 
 using namespace api_test;
@@ -198,4 +201,22 @@ TEST_CASE("session: a model without a template names the option that helps") {
   info.struct_size = sizeof info;
   REQUIRE_OK(llmrt_last_error_info(&info));
   CHECK(info.line == 1);
+}
+
+TEST_CASE("session: ask on an engine that another thread steps waits for the answer") {
+  auto model = load_table();
+  auto engine = make_engine(model.get(), 1);
+  auto session = make_session(engine.get());
+  std::atomic<bool> over{false};
+  std::thread stepper([&] {
+    while (!over) llmrt_engine_step(engine.get(), 100);
+  });
+  for (int i = 0; i < 8; ++i) {
+    char* answer = nullptr;
+    CHECK_OK(llmrt_session_ask(session.get(), "hi", nullptr, &answer));
+    CHECK(take(answer) == "123456789");
+  }
+  over = true;
+  stepper.join();
+  CHECK(llmrt_session_token_count(session.get()) > 0);
 }
