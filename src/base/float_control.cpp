@@ -1,29 +1,36 @@
-#include <cstdint>
-
-#include "base/thread_pool.h"
+#include "base/float_control.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
 namespace llmrt {
-
-// One value for every compute phase: round to nearest, denormals flushed on input and output, exceptions masked.
-#if defined(__x86_64__)
-FloatControlScope::FloatControlScope() : saved_(_mm_getcsr()) { _mm_setcsr(0x9fc0u); }
-FloatControlScope::~FloatControlScope() { _mm_setcsr(static_cast<uint32_t>(saved_)); }
-#elif defined(__aarch64__)
 namespace {
-constexpr uint64_t kFlushToZero = uint64_t{1} << 24;
+
+#if defined(__x86_64__)
+constexpr uint64_t kCompute = 0x9fc0u, kIeee = 0x1f80u;  // of MXCSR
+uint64_t control() { return _mm_getcsr(); }
+void set_control(uint64_t value) { _mm_setcsr(static_cast<uint32_t>(value)); }
+#elif defined(__aarch64__)
+constexpr uint64_t kCompute = uint64_t{1} << 24, kIeee = 0;  // of FPCR
+uint64_t control() {
+  uint64_t value = 0;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(value));
+  return value;
 }
-FloatControlScope::FloatControlScope() : saved_(0) {
-  __asm__ volatile("mrs %0, fpcr" : "=r"(saved_));
-  __asm__ volatile("msr fpcr, %0" ::"r"(kFlushToZero));
-}
-FloatControlScope::~FloatControlScope() { __asm__ volatile("msr fpcr, %0" ::"r"(saved_)); }
+void set_control(uint64_t value) { __asm__ volatile("msr fpcr, %0" ::"r"(value)); }
 #else
-FloatControlScope::FloatControlScope() : saved_(0) {}
-FloatControlScope::~FloatControlScope() = default;
+constexpr uint64_t kCompute = 0, kIeee = 0;
+uint64_t control() { return 0; }
+void set_control(uint64_t /*value*/) {}
 #endif
+
+}  // namespace
+
+FloatControlScope::FloatControlScope() : saved_(control()) { set_control(kCompute); }
+FloatControlScope::~FloatControlScope() { set_control(saved_); }
+
+IeeeFloatScope::IeeeFloatScope() : saved_(control()) { set_control(kIeee); }
+IeeeFloatScope::~IeeeFloatScope() { set_control(saved_); }
 
 }  // namespace llmrt

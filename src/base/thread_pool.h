@@ -15,6 +15,7 @@
 #include <type_traits>
 
 #include "base/clock.h"
+#include "base/float_control.h"
 #include "base/status.h"
 
 namespace llmrt {
@@ -68,17 +69,5 @@ class ThreadPool {
 
 // CPUs this process may use: sched_getaffinity and cgroup quota, at least 1.
 uint32_t allowed_cpus();
-
-// Sets the floating-point control word to the library's one value for the current scope and restores the host's.
-class FloatControlScope {
- public:
-  FloatControlScope();
-  ~FloatControlScope();
-  FloatControlScope(const FloatControlScope&) = delete;
-  FloatControlScope& operator=(const FloatControlScope&) = delete;
-
- private:
-  uint64_t saved_;
-};
 
 }  // namespace llmrt

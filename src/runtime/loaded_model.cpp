@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "base/float_control.h"
 #include "graph/backend_registry.h"
 #include "runtime/source_reader.h"
 
@@ -70,6 +71,7 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Byte
                                                 std::vector<ByteSourcePtr> shards,
                                                 const ModelOptions& options,
                                                 JobProgress* progress) {
+  const IeeeFloatScope floats;
   auto model = std::make_shared<LoadedModel>();
   model->host = host;
   model->metadata_only = options.metadata_only;
