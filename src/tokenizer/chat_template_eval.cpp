@@ -175,8 +175,7 @@ Result<Value> Evaluator::eval_test(const Expr& e) {
 
 Result<Value> Evaluator::apply(uint32_t at, const Builtin& builtin,
                                const CallArguments& arguments) {
-  const DepthGuard depth(*this);  // 'map' applies 'map'
-  if (!depth.ok()) return fail(at, "the template nests too deep");
+  if (stack_.exhausted()) return fail(at, "the template nests too deep");  // 'map' applies 'map'
   Call call{*this, at, builtin.name, {}, {}, {}};
   if (!builtin.function) return call.fail("not available in chat templates");
   size_t n_parameters = 0;

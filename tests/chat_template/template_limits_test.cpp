@@ -1,6 +1,11 @@
+#include <fenv.h>
+#include <pthread.h>
+
 #include <chrono>
+#include <functional>
 #include <thread>
 
+#include "base/platform/stack.h"
 #include "template_render.h"
 
 using namespace llmrt;
@@ -116,6 +121,82 @@ TEST_CASE("chat_template: size, nesting and node count of a template are bounded
   CHECK(text_of("{{ ''" + repeated(" ~ 'x'", 5000) + " }}") == std::string(5000, 'x'));
   CHECK(text_of("{% if 0 %}" + repeated("{% elif 0 %}", 5000) + "{% else %}y{% endif %}") == "y");
 }
+
+TEST_CASE("chat_template: a thread of 256 KiB stack parses and renders whatever nests") {
+  struct Nesting {
+    const char *open, *close;
+  };
+  // g is a macro; what is inside is at last a call of the macro around.
+  constexpr Nesting kNestings[] = {
+      {"g(", ")"},
+      {"(", ")"},
+      {"-", ""},
+      {"not ", ""},
+      {"[", "][0]"},
+      {"{'a': ", "}['a']"},
+      {"'' ~ (", ")"},
+      {"(1 if (", ") else 2)"},
+      {"(0 or (", "))"},
+      {"(1 + (1 + (", ")))"},
+      {"namespace(a=", ").a"},
+      {"[", "] | map('upper') | list | first"},
+      {"'{}'.format(", ")"},
+      {"'%s' | format(", ")"},
+      {"'x' | replace('x', ", ")"},
+  };
+  int n_too_deep = 0;
+  const auto run = [&](const std::string& source) {
+    const auto rendered = render(source, "{}");
+    if (rendered.ok()) return;
+    CHECK(rendered.status().code() == Code::template_error);
+    n_too_deep += rendered.status().message().find("nests too deep") != std::string_view::npos;
+  };
+  const auto work = [&] {
+    for (const Nesting& nesting : kNestings) {
+      for (const size_t n : {5, 15, 30, 45, 60, 100}) {
+        const std::string inside =
+            "{{ " + repeated(nesting.open, n) + "f(k)" + repeated(nesting.close, n) + " }}";
+        for (const size_t n_blocks : {size_t{0}, size_t{10}, size_t{25}, size_t{58}})
+          run("{% macro g(x) %}{{ x }}{% endmacro %}{% macro f(k) %}" +
+              repeated("{% if k %}", n_blocks) + inside + repeated("{% endif %}", n_blocks) +
+              "{% endmacro %}{{ f('x') }}");
+      }
+    }
+    run("{% set ns = namespace(a=[1]) %}{% for i in range(3000) %}{% set ns.a = [ns.a] %}"
+        "{% endfor %}{{ ns.a | map(*(['map'] * 2900)) | list }}");
+    for (const char* piece : {"{% for i in [1] %}", "{% if 1 %}", "{% filter upper %}",
+                              "{% macro f() %}", "{% with a = 1 %}", "{% set a %}"})
+      run(repeated(piece, 60) + "{{ " + repeated("(", 60));
+  };
+  const std::function<void()> body = work;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  const size_t for_callers = size_t{160} << 10;
+  pthread_attr_setstacksize(&attributes, kMaxRecursionBytes + for_callers);
+  pthread_t thread;
+  const auto start = [](void* f) -> void* {
+    (*static_cast<const std::function<void()>*>(f))();
+    return nullptr;
+  };
+  REQUIRE(pthread_create(&thread, &attributes, start, const_cast<std::function<void()>*>(&body)) ==
+          0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  CHECK(n_too_deep > 20);
+}
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+TEST_CASE("chat_template: a host that traps on float exceptions renders as any other") {
+  const char* const source = "{{ 1e300 * 1e300 }} {{ 'nan' | float }} {{ x }} {{ 5e-324 > 0 }}";
+  feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+  auto rendered = render(source, R"({"x": 1e999})");
+  const int traps = fegetexcept();
+  fedisableexcept(FE_ALL_EXCEPT);
+  REQUIRE(rendered.ok());
+  CHECK(rendered.value().text == "inf nan inf True");
+  CHECK(traps == (FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW));
+}
+#endif
 
 TEST_CASE("chat_template: failures name line and column") {
   struct Place {
