@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/float_control.h"
 #include "base/math.h"
-#include "base/thread_pool.h"
 #include "sampling/mass.h"
 #include "sampling/params.h"
 #include "sampling/rng.h"
@@ -86,6 +86,7 @@ Token draw(const std::vector<Candidate>& items, const SampleContext& context) {
 
 Result<std::unique_ptr<Chain>> Chain::make(const SamplingParams& params, uint32_t n_vocab,
                                            std::span<const TokenBytes> token_bytes) {
+  const IeeeFloatScope floats;  // steps keep logarithms of their parameters
   LLMRT_TRY(validate(params, n_vocab));
   if (!token_bytes.empty() && token_bytes.size() != n_vocab) {
     return error(Code::internal, "%zu token texts for a vocabulary of %u", token_bytes.size(),
@@ -94,7 +95,7 @@ Result<std::unique_ptr<Chain>> Chain::make(const SamplingParams& params, uint32_
   std::unique_ptr<Chain> chain(new Chain());
   chain->params_ = params;
   chain->n_vocab_ = n_vocab;
-  chain->greedy_ = params.temperature == 0.0f;
+  chain->greedy_ = is_greedy(params.temperature);
   LLMRT_ASSIGN(chain->steps_, make_steps({params, n_vocab, token_bytes}));
   return chain;
 }

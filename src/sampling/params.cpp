@@ -1,5 +1,6 @@
 #include "sampling/params.h"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -17,22 +18,25 @@ struct Allowed {
 
 Status check(const Allowed& option) {
   if (option.value >= option.low && option.value <= option.high) return {};
-  if (option.high == kNone) {
-    return error(Code::invalid_argument, "%s is %g; allowed: %g or more", option.name, option.value,
-                 option.low)
-        .at(option.name);
-  }
-  if (option.low == -kNone) {
-    return error(Code::invalid_argument, "%s is %g; allowed: %g or less", option.name, option.value,
-                 option.high)
-        .at(option.name);
-  }
-  return error(Code::invalid_argument, "%s is %g; allowed: %g to %g", option.name, option.value,
-               option.low, option.high)
+  const std::string low = number_text(option.low), high = number_text(option.high);
+  const std::string allowed = option.high == kNone   ? low + " or more"
+                              : option.low == -kNone ? high + " or less"
+                                                     : low + " to " + high;
+  return error(Code::invalid_argument, "%s is %s; allowed: %s", option.name,
+               number_text(option.value).c_str(), allowed.c_str())
       .at(option.name);
 }
 
 }  // namespace
+
+std::string number_text(double value) {
+  char text[64];
+  const auto single = static_cast<float>(value);
+  const auto written = static_cast<double>(single) == value || std::isnan(value)
+                           ? std::to_chars(text, text + sizeof text, single)
+                           : std::to_chars(text, text + sizeof text, value);
+  return std::string(text, written.ptr);
+}
 
 Status validate(const SamplingParams& params, uint32_t n_vocab) {
   if (n_vocab == 0 || n_vocab > kMaxVocab) {

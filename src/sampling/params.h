@@ -1,13 +1,22 @@
 // What SamplingParams may hold.
 #pragma once
 
+#include <limits>
+#include <string>
+
 #include "sampling/step.h"
 
 namespace llmrt {
 
 inline constexpr float kMostTemperature = 100;
+// Below this a temperature is subnormal, which compute phases flush to zero: it is 0 to every step.
+inline constexpr float kLeastTemperature = std::numeric_limits<float>::min();
+inline bool is_greedy(float temperature) { return temperature < kLeastTemperature; }
 
 // invalid_argument: names the option, its value and what is allowed.
 Status validate(const SamplingParams& params, uint32_t n_vocab);
+
+// The shortest text that reads back as the same number, so that a refused value differs from the bound it misses.
+std::string number_text(double value);
 
 }  // namespace llmrt

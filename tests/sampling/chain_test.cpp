@@ -90,14 +90,31 @@ TEST_CASE(
 TEST_CASE(
     "chain: temperature 0 is the argmax, lowest id on ties, whatever seed, cuts and xtc say") {
   SamplingParams p;
-  p.temperature = 0;
   p.xtc_probability = 1;
   p.xtc_threshold = 0;
   p.typical_p = 0.1f;
   std::vector<float> logits(1000, -1.0f);
   logits[900] = logits[300] = logits[301] = 4.0f;
-  auto chain = make_chain(p, 1000);
-  for (uint64_t seed = 0; seed < 20; ++seed) CHECK(pick(*chain, logits, {{}, seed, 3}) == 300);
+  // a subnormal temperature is flushed: it is 0 too
+  for (const float temperature : {0.0f, 1e-45f, 1e-40f, 1.17e-38f}) {
+    p.temperature = temperature;
+    auto chain = make_chain(p, 1000);
+    for (uint64_t seed = 0; seed < 20; ++seed) CHECK(pick(*chain, logits, {{}, seed, 3}) == 300);
+  }
+}
+
+TEST_CASE("chain: the smallest temperatures give the best token, however close the next one is") {
+  SamplingParams p = plain();
+  p.chain = "temperature";
+  std::vector<float> logits(300);
+  for (size_t i = 0; i < logits.size(); ++i) logits[i] = -0.001f * static_cast<float>(i);
+  std::swap(logits[0], logits[122]);
+  for (const float temperature : {1e-45f, 1e-40f, 1.17e-38f, 1.2e-38f, 1e-37f, 1e-30f}) {
+    INFO(temperature);
+    p.temperature = temperature;
+    auto chain = make_chain(p, 300);
+    for (uint64_t seed = 0; seed < 20; ++seed) CHECK(pick(*chain, logits, {{}, seed, 3}) == 122);
+  }
 }
 
 TEST_CASE("chain: bias and penalties hold at temperature 0, wherever they stand in the chain") {

@@ -24,6 +24,10 @@ std::string message_of(const std::function<void(SamplingParams&)>& change) {
 TEST_CASE("params: a number out of range is named with its value and what is allowed") {
   CHECK(message_of([](auto& p) { p.temperature = -0.5f; }) ==
         "temperature is -0.5; allowed: 0 to 100");
+  CHECK(message_of([](auto& p) { p.temperature = 100.00001f; }) ==
+        "temperature is 100.00001; allowed: 0 to 100");
+  CHECK(message_of([](auto& p) { p.penalty_last_n = -2147483647; }) ==
+        "penalty_last_n is -2147483647; allowed: -1 or more");
   CHECK(message_of([](auto& p) { p.top_p = -0.1f; }) == "top_p is -0.1; allowed: 0 or more");
   CHECK(message_of([](auto& p) { p.min_p = 1.5f; }) == "min_p is 1.5; allowed: 1 or less");
   CHECK(message_of([](auto& p) { p.typical_p = -1; }) == "typical_p is -1; allowed: 0 or more");

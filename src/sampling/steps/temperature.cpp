@@ -1,9 +1,10 @@
 // temperature: l' = (l - max) / T. Taking the maximum away first keeps every quotient at or below 0, however small T is.
-// T = 0 is the chain's greedy path.
+// T = 0, and a T that flushing makes 0, is the chain's greedy path.
 #include <algorithm>
 #include <limits>
 
 #include "sampling/mass.h"
+#include "sampling/params.h"
 #include "sampling/step.h"
 
 namespace llmrt {
@@ -31,7 +32,7 @@ class Temperature : public SamplingStep {
 
 Result<std::unique_ptr<SamplingStep>> make_temperature(const StepInit& init) {
   const float temperature = init.params.temperature;
-  if (temperature == 0.0f || temperature == 1.0f) return std::unique_ptr<SamplingStep>();
+  if (is_greedy(temperature) || temperature == 1.0f) return std::unique_ptr<SamplingStep>();
   return std::unique_ptr<SamplingStep>(new Temperature(temperature));
 }
 
