@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "api/guard.h"
 #include "api/objects.h"
 #include "api/text.h"
+#include "base/float_control.h"
 #include "sampling/params.h"
 
 namespace llmrt::api {
@@ -45,19 +47,16 @@ Result<std::vector<std::pair<Token, float>>> parse_logit_bias(const char* text, 
     return refuse("logit_bias", std::to_string(json.size()) + " entries",
                   "at most " + std::to_string(kMaxBiases));
   for (const auto& [key, value] : json.items()) {
-    char* end = nullptr;
-    errno = 0;
-    const long long id = std::strtoll(key.c_str(), &end, 10);
-    const bool numeric = !key.empty() && *end == '\0' && errno == 0;
-    if (!numeric || id < 0 || id >= int64_t{n_vocab})
+    uint32_t id = 0;  // digits only: from_chars takes neither blank nor sign
+    const auto [end, error_code] = std::from_chars(key.data(), key.data() + key.size(), id);
+    if (error_code != std::errc() || end != key.data() + key.size() || id >= n_vocab)
       return error(Code::invalid_argument, "logit_bias: \"%.40s\" is no token id; allowed: 0 to %u",
                    key.c_str(), n_vocab - 1)
           .at("logit_bias");
     const double bias = value.is_number() ? value.get<double>() : std::nan("");
     if (!(std::fabs(bias) <= 1e6))
       return error(Code::invalid_argument,
-                   "logit_bias: the value of token %lld is no such number; allowed: -1e6 to 1e6",
-                   id)
+                   "logit_bias: the value of token %u is no such number; allowed: -1e6 to 1e6", id)
           .at("logit_bias");
     biases.emplace_back(static_cast<Token>(id), static_cast<float>(bias));
   }
@@ -67,11 +66,8 @@ Result<std::vector<std::pair<Token, float>>> parse_logit_bias(const char* text, 
 Status check_temperature(float temperature) {
   if (temperature == -1.0f || (temperature >= 0 && temperature <= kMostTemperature))
     return Status();
-  char found[32], allowed[64];
-  std::snprintf(found, sizeof found, "%g", static_cast<double>(temperature));
-  std::snprintf(allowed, sizeof allowed, "-1 (the model's own) and 0 to %g",
-                static_cast<double>(kMostTemperature));
-  return refuse("temperature", found, allowed);
+  return refuse("temperature", number_text(double{temperature}),
+                "-1 (the model's own) and 0 to " + number_text(double{kMostTemperature}));
 }
 
 // A mask may name more CPUs than there are, but not none of them.
@@ -184,6 +180,7 @@ Status check_range(const char* name, int64_t value, int64_t least, int64_t most)
 }
 
 float default_temperature(const LoadedModel& model) {
+  const IeeeFloatScope floats;
   constexpr const char* kKey = "general.sampling.temp";
   constexpr float kDefault = SamplingNumbers().temperature;
   if (!model.source) return kDefault;
@@ -274,6 +271,7 @@ PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& mod
 
 Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
                                 float default_temperature) {
+  const IeeeFloatScope floats;
   GenParams g;
   LLMRT_TRY(check_range("logprobs", o.logprobs, 0, kMaxLogprobs));
   LLMRT_TRY(check_flag("ignore_eos", o.ignore_eos));

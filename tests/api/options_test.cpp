@@ -1,3 +1,5 @@
+#include <fenv.h>
+
 #include <cmath>
 #include <limits>
 
@@ -136,6 +138,7 @@ TEST_CASE("options: generation options out of range are named before a request e
       {"temperature", [](auto& o) { o.temperature = kNan; }},
       {"temperature is 101; allowed: -1 (the model's own) and 0 to 100",
        [](auto& o) { o.temperature = 101; }},
+      {"temperature is -1.0000001; allowed: -1 (", [](auto& o) { o.temperature = -1.0000001f; }},
       {"top_p", [](auto& o) { o.top_p = kNan; }},
       {"min_p", [](auto& o) { o.min_p = kNan; }},
       {"typical", [](auto& o) { o.typical_p = kNan; }},
@@ -149,6 +152,10 @@ TEST_CASE("options: generation options out of range are named before a request e
       {"logit_bias", [](auto& o) { o.logit_bias = "[1]"; }},
       {"logit_bias", [](auto& o) { o.logit_bias = "{\"999999\": 1}"; }},
       {"logit_bias", [](auto& o) { o.logit_bias = "{\"-1\": 1}"; }},
+      {"logit_bias: \" 97\" is no", [](auto& o) { o.logit_bias = "{\" 97\": 1}"; }},
+      {"logit_bias: \"+97\" is no", [](auto& o) { o.logit_bias = "{\"+97\": 1}"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "{\"97\\u0000x\": 1}"; }},
+      {"logit_bias", [](auto& o) { o.logit_bias = "{\"\": 1}"; }},
       {"logit_bias", [](auto& o) { o.logit_bias = "{\"65\": \"x\"}"; }},
       {"logit_bias", [](auto& o) { o.logit_bias = "{\"65\": {\"a\": 1}}"; }},
       {"logprobs", [](auto& o) { o.logprobs = 21; }},
@@ -203,3 +210,29 @@ TEST_CASE("options: a nested or deep logit_bias is refused without recursion") {
   llmrt_request* request = nullptr;
   CHECK(llmrt_submit_text(engine.get(), "a", 1, &o, &request) == LLMRT_ERR_INVALID_ARGUMENT);
 }
+
+#if defined(__GLIBC__) && defined(__x86_64__)
+TEST_CASE("options: numbers that overflow are refused in a host that traps on float exceptions") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(4);
+  o.logit_bias = "{\"5\": 1e999}";
+  llmrt_model_options m;
+  llmrt_model_options_init(&m, sizeof m);
+  m.metadata_overrides = "{\"llama.rope.freq_base\": 1e999}";
+  llmrt_request* request = nullptr;
+  llmrt_model* none = nullptr;
+  feenableexcept(FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW);
+  const llmrt_status submitted = llmrt_submit_text(engine.get(), "a", 1, &o, &request);
+  o.logit_bias = nullptr;
+  o.temperature = std::numeric_limits<float>::quiet_NaN();
+  const llmrt_status hot = llmrt_submit_text(engine.get(), "a", 1, &o, &request);
+  const llmrt_status loaded = llmrt_model_load(nullptr, table_path().c_str(), &m, &none);
+  const int traps = fegetexcept();
+  fedisableexcept(FE_ALL_EXCEPT);
+  CHECK(submitted == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(hot == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(loaded < 0);
+  CHECK(traps == (FE_DIVBYZERO | FE_INVALID | FE_OVERFLOW));
+}
+#endif
