@@ -194,8 +194,8 @@ Result<uint64_t> regular_file_size(int fd, const std::string& name) {
         .at(name);
   }
   if (!S_ISREG(info.st_mode)) {
-    return error(Code::invalid_argument, "%s: this is %s, a model is loaded from a regular file",
-                 name.c_str(), kind_of_file(info.st_mode))
+    return error(Code::io, "%s: this is %s, a model is loaded from a regular file", name.c_str(),
+                 kind_of_file(info.st_mode))
         .at(name);
   }
   return static_cast<uint64_t>(info.st_size);
@@ -258,6 +258,9 @@ Result<ByteSourcePtr> source_from_callbacks(uint64_t size, ReadCallback read, vo
 Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length, bool dup_fd) {
   std::string name = "<fd " + std::to_string(fd) + ">";
   LLMRT_ASSIGN(const uint64_t file_size, regular_file_size(fd, name));
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY)
+    return error(Code::io, "%s: it is open for writing only", name.c_str()).at(name);
   if (offset > file_size || (length >= 0 && static_cast<uint64_t>(length) > file_size - offset)) {
     return error(Code::invalid_argument,
                  "%s: offset %llu and length %lld pass the end of the file at %llu", name.c_str(),

@@ -66,13 +66,13 @@ TEST_CASE("byte source: a path reads any range, and its own end is a bound") {
 
 TEST_CASE("byte source: what is not a regular file is refused at once, each by its kind") {
   test::ScratchDir dir;
-  CHECK(refusal(dir.path(), Code::invalid_argument) ==
+  CHECK(refusal(dir.path(), Code::io) ==
         dir.path() + ": this is a directory, a model is loaded from a regular file");
   const std::string fifo = dir.path() + "/fifo";
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
-  CHECK(refusal(fifo, Code::invalid_argument) ==
+  CHECK(refusal(fifo, Code::io) ==
         fifo + ": this is a FIFO, a model is loaded from a regular file");
-  CHECK(refusal("/dev/zero", Code::invalid_argument) ==
+  CHECK(refusal("/dev/zero", Code::io) ==
         "/dev/zero: this is a character device, a model is loaded from a regular file");
   const std::string empty = dir.write("empty", "");
   CHECK(refusal(empty, Code::format) == empty + ": the file is empty");
@@ -176,7 +176,12 @@ TEST_CASE("byte source: a window of a descriptor") {
 
   int pipes[2];
   REQUIRE(::pipe(pipes) == 0);
-  CHECK(source_from_fd(pipes[0], 0, -1).status().code() == Code::invalid_argument);
+  CHECK(source_from_fd(pipes[0], 0, -1).status().code() == Code::io);
+  const int write_only = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  const std::string name = "<fd " + std::to_string(write_only) + ">";
+  CHECK(source_from_fd(write_only, 0, -1).status().message() ==
+        name + ": it is open for writing only");
+  ::close(write_only);
   ::close(pipes[0]);
   ::close(pipes[1]);
 }
