@@ -1,3 +1,6 @@
+#include <cfenv>
+
+#include "base/math.h"
 #include "sampling/mass.h"
 #include "sampling/rng.h"
 #include "support.h"
@@ -128,6 +131,12 @@ TEST_CASE("min_p: keeps what reaches a share of the best, as fp64 says, border i
   p.min_p = 0.4f;
   CHECK(sorted_ids(apply_any_order("min_p", p, logs({0.5, 0.25, 0.125, 0.125}))) ==
         std::vector<Token>{0, 1});
+  // The border's slack of 1e-6: a share a float logit may miss by rounding still counts, one clearly below does not.
+  p.min_p = 0.3f;
+  const double share = static_cast<double>(p.min_p);
+  CHECK(sorted_ids(apply_any_order("min_p", p,
+                                   logs({1, share * (1 - 5e-7), share, share * (1 - 2e-6)}))) ==
+        std::vector<Token>{0, 1, 2});
   p.min_p = 1.0f;
   CHECK(sorted_ids(apply_any_order("min_p", p, {2, 3, 3, 1})) == std::vector<Token>{1, 2});
   p.min_p = 0;
@@ -281,6 +290,12 @@ TEST_CASE("dry: penalises what would go on with the longest repetition") {
   CHECK(got[3] == doctest::Approx(0.5f));
   got = run({0, 1, 8, 3, 5, 0, 1, 8});
   CHECK(got == std::vector<float>(10, 0.0f));
+  // A breaker itself is never penalised, however long the match it would go on with: "abcd\n ... abcd", "abc say: ... abc".
+  got = run({0, 1, 2, 3, 9, 5, 0, 1, 2, 3});
+  CHECK(got == std::vector<float>(10, 0.0f));
+  got = run({0, 1, 2, 8, 4, 0, 1, 2, 3, 5, 0, 1, 2});  // d after the same letters is
+  CHECK(got[8] == 0.0f);
+  CHECK(got[3] == doctest::Approx(1.0f));
   // A run of one letter repeats itself, overlapping.
   got = run({0, 0, 0, 0, 0});
   CHECK(got[0] == doctest::Approx(0.5f * 4));
@@ -305,7 +320,7 @@ TEST_CASE(
     for (size_t i = 1; i < n; ++i) {
       size_t m = 0;
       while (m < i && history[i - 1 - m] == history[n - 1 - m] && history[n - 1 - m] != 3) ++m;
-      if (m == 0 || m < static_cast<size_t>(p.dry_allowed_length)) continue;
+      if (m == 0 || m < static_cast<size_t>(p.dry_allowed_length) || history[i] == 3) continue;
       double& penalty = want[static_cast<size_t>(history[i])];
       penalty =
           std::max(penalty, 0.8 * std::pow(1.75, static_cast<double>(m) - p.dry_allowed_length));
@@ -355,4 +370,28 @@ TEST_CASE("xtc: acts with its probability, by a stream of its own") {
           (uniform(11, static_cast<uint32_t>(i), RandomStream::xtc, 0) < 0.3f));
   }
   CHECK(std::fabs(acted - 0.3 * n) < 5 * std::sqrt(0.3 * 0.7 * n));
+}
+
+TEST_CASE(
+    "chain: what a chain keeps does not depend on the host's rounding mode when it was made") {
+  for (int i = 1; i <= 60; ++i) {
+    SamplingParams p = plain();
+    p.chain = "min_p;temperature";
+    p.temperature = 100;  // what min_p leaves is drawn evenly
+    p.min_p = static_cast<float>(i) / 64;
+    REQUIRE(std::fesetround(FE_UPWARD) == 0);
+    const auto chain = make_chain(p, 2);
+    REQUIRE(std::fesetround(FE_TONEAREST) == 0);
+    // The second candidate lies exactly on the cut: it stays, one step below it goes.
+    const float cut = log_f32(p.min_p * kBorder);
+    const auto n_of_second = [&](float logit) {
+      int n = 0;
+      for (uint32_t position = 0; position < 30; ++position)
+        n += pick(*chain, {0.0f, logit}, {{}, 1, position});
+      return n;
+    };
+    CAPTURE(i);
+    CHECK(n_of_second(cut) > 0);
+    CHECK(n_of_second(std::nextafter(cut, -kInf)) == 0);
+  }
 }

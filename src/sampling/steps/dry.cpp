@@ -3,8 +3,9 @@
 //   m(i) = length of the longest common suffix of history[0, i) and history[0, n), cut at the latest sequence breaker
 //   token history[i] with m(i) >= allowed:   l' = l - multiplier * base^(m - allowed),   m = the longest over its occurrences
 //
-// A sequence breaker is a token whose bytes hold a newline, colon, double quote or star: repetitions never reach across one, so that
-// the fixed phrases of chat turns and lists stay free. m(i) of all i is the Z-function of the reversed history: O(n).
+// A sequence breaker is a token whose bytes hold a newline, colon, double quote or star: repetitions never reach across one, and it is
+// never penalised itself, so that the fixed phrases of chat turns and lists stay free and a line can always end. m(i) of all i is the
+// Z-function of the reversed history: O(n).
 #include <algorithm>
 #include <string_view>
 
@@ -37,6 +38,7 @@ class Dry : public LogitEditStep {
       const Token next = history[n - r];
       if (match == 0 || match < allowed_ || next < 0 || static_cast<uint32_t>(next) >= n_vocab_)
         continue;
+      if (is_breaker(next)) continue;
       scratch.edits.push_back({next, 1.0f, penalty(match)});
     }
     // The longest match of a token counts: penalties grow with length, so it is the largest.
