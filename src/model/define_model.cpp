@@ -1,3 +1,4 @@
+#include "base/float_control.h"
 #include "formats/in_quotes.h"
 #include "model/architecture.h"
 #include "model/model_builder.h"
@@ -6,6 +7,7 @@
 namespace llmrt {
 
 Result<ModelDef> define_model(const WeightSource& source) {
+  const IeeeFloatScope floats;  // rotary tables and scales are computed here, on the host's thread
   const Metadata& metadata = source.metadata();
   LLMRT_ASSIGN(const auto arch, metadata.get_string("general.architecture"));
   if (!arch)

@@ -60,7 +60,10 @@ RopeTable make_rope_table(RopePairs pairs, uint32_t d_rot, double base, const Ro
     low = std::max(low, 0.0);
     high = std::min(high, d_rot - 1.0);
     if (high - low < 0.001) high = low + 0.001;
-    table.mscale = static_cast<float>(scaling.attn_factor * (1 + 0.1 * log_f64(scaling.factor)));
+    // As the two peers: transformers takes 1 for a factor up to 1, ggml's rope_yarn scales only where it extrapolates.
+    const bool scales = scaling.ext_factor != 0 && scaling.factor > 1;
+    table.mscale = static_cast<float>(scaling.attn_factor *
+                                      (scales ? 1 + 0.1 * log_f64(scaling.factor) : 1.0));
   }
   for (uint32_t j = 0; j < d_rot / 2; ++j) {
     double f = pow_f64(base, -2.0 * j / d_rot);

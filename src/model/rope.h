@@ -3,7 +3,8 @@
 //   plain   f_j = base^(-2j / d_rot)
 //   linear  f_j / factor                                            (positions divided by factor)
 //   llama3  f_j / rope_freqs[j]                                     (the converter computed the tensor; combines with the others)
-//   yarn    f_j (1 - m_j) / factor + f_j m_j,  m_j = ext_factor (1 - ramp_j);  cos and sin times attn_factor (1 + 0.1 ln factor)
+//   yarn    f_j (1 - m_j) / factor + f_j m_j,  m_j = ext_factor (1 - ramp_j);  cos and sin times attn_factor (1 + 0.1 ln factor), or
+//           times attn_factor alone where ext_factor = 0 (every pair is divided: linear scaling) or factor <= 1
 //           ramp_j = clamp((j - low) / (high - low), 0, 1); low and high are the pairs that turn beta_fast and beta_slow times
 //           within the original context, rounded down and up                (arXiv 2309.00071)
 #pragma once

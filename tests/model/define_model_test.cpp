@@ -14,6 +14,28 @@ std::string failure_after(const Change& change, const char* arch = "llama") {
   return model.failure();
 }
 
+// n_layer layers of head width d; windows of 16, every second layer full.
+TinyModel tiny_gemma3(uint32_t n_layer = 2, uint32_t d = 8) {
+  TinyModel model("gemma3");
+  model.counts["gemma3.block_count"] = n_layer;
+  model.counts["gemma3.attention.key_length"] = model.counts["gemma3.attention.value_length"] = d;
+  model.counts["gemma3.attention.sliding_window"] = 16;
+  model.counts["gemma3.attention.sliding_window_pattern"] = 2;
+  for (uint32_t i = 0; i < n_layer; ++i) {
+    const std::string layer = "blk." + std::to_string(i) + ".";
+    for (const char* name : {"attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm"})
+      model.tensors[layer + name + ".weight"] = {{32}};
+    model.tensors[layer + "attn_q_norm.weight"] =
+        model.tensors[layer + "attn_k_norm.weight"] = {{d}};
+    model.tensors[layer + "attn_q.weight"] = {{32, 4 * d}};
+    model.tensors[layer + "attn_output.weight"] = {{4 * d, 32}};
+    model.tensors[layer + "attn_k.weight"] = model.tensors[layer + "attn_v.weight"] = {{32, 2 * d}};
+    model.tensors[layer + "ffn_gate.weight"] = model.tensors[layer + "ffn_up.weight"] = {{32, 48}};
+    model.tensors[layer + "ffn_down.weight"] = {{48, 32}};
+  }
+  return model;
+}
+
 }  // namespace
 
 TEST_CASE("a tiny llama is understood") {
@@ -147,16 +169,8 @@ TEST_CASE("llama's sliding window is a key, and its layers form one window group
 }
 
 TEST_CASE("gemma3 gives each kind of layer its own rotary table and group") {
-  TinyModel model("gemma3");
-  model.counts["gemma3.attention.sliding_window"] = 16;
-  model.counts["gemma3.attention.sliding_window_pattern"] = 2;
+  TinyModel model = tiny_gemma3();
   model.numbers["gemma3.final_logit_softcapping"] = 30;
-  for (const std::string layer : {"blk.0.", "blk.1."}) {
-    model.tensors[layer + "attn_q_norm.weight"] =
-        model.tensors[layer + "attn_k_norm.weight"] = {{8}};
-    model.tensors[layer + "post_attention_norm.weight"] =
-        model.tensors[layer + "post_ffw_norm.weight"] = {{32}};
-  }
   model.numbers["gemma3.rope.freq_base"] = 1e6f;
   const ModelDef def = std::move(model.define()).value();
   CHECK(def.program.kv_groups ==
@@ -175,4 +189,60 @@ TEST_CASE("gemma3 gives each kind of layer its own rotary table and group") {
   for (const Op& op : open.ops)
     if (op.kind == OpKind::rope) tables.push_back(op.params.rope_table);
   CHECK(tables == std::vector<uint32_t>{1, 1, 0, 0});
+}
+
+TEST_CASE("gemma3's window layers take their rotary base from a key of their own") {
+  TinyModel model = tiny_gemma3();
+  model.numbers["gemma3.rope.freq_base"] = 1e6f;
+  model.numbers["gemma3.rope.freq_base_swa"] =
+      20736;  // 12^4: the second pair of four turns at 1 / 12
+  const Program program = std::move(model.define()).value().program;
+  REQUIRE(program.rope_tables.size() == 2);
+  CHECK(program.rope_tables[0].inv_freq[1] == doctest::Approx(std::pow(1e6, -0.25)));
+  CHECK(program.rope_tables[1].inv_freq[1] == doctest::Approx(1.0 / 12));
+}
+
+TEST_CASE("gemma3 scales scores by its head width, and with 62 layers by n_embd over heads") {
+  for (const uint32_t n_layer : {60u, 62u}) {
+    const Program program = std::move(tiny_gemma3(n_layer, 16).define()).value().program;
+    uint32_t n = 0;
+    for (const Op& op : program.ops)
+      if (op.kind == OpKind::paged_attention) {
+        ++n;
+        CHECK(op.params.attn_scale ==
+              doctest::Approx(n_layer == 62 ? 1 / std::sqrt(32.0 / 4) : 1 / std::sqrt(16.0)));
+      }
+    CHECK(n == n_layer);
+  }
+}
+
+TEST_CASE("yarn's factor of cos and sin is read from either key, the newer one first") {
+  TinyModel model;
+  model.texts["llama.rope.scaling.type"] = "yarn";
+  model.numbers["llama.rope.scaling.factor"] = 4;
+  const auto mscale = [&] {
+    return static_cast<double>(model.define().value().program.rope_tables.at(0).mscale);
+  };
+  const double own = 1 + 0.1 * std::log(4.0);
+  CHECK(mscale() == doctest::Approx(own));
+  model.numbers["llama.rope.scaling.attn_factor"] = 0.5;
+  CHECK(mscale() == doctest::Approx(0.5 * own));
+  model.numbers["llama.rope.scaling.yarn_attn_factor"] = 0.25;
+  CHECK(mscale() == doctest::Approx(0.25 * own));
+  model.numbers["llama.rope.scaling.yarn_ext_factor"] = 0;
+  CHECK(mscale() == 0.25);
+}
+
+TEST_CASE("every norm, those of q and k heads included, has the file's epsilon") {
+  TinyModel model = tiny_gemma3();
+  model.numbers["gemma3.attention.layer_norm_rms_epsilon"] = 0.0078125f;
+  const Program program = std::move(model.define()).value().program;
+  uint32_t n_whole = 0, n_heads = 0;
+  for (const Op& op : program.ops)
+    if (op.kind == OpKind::norm) {
+      CHECK(op.params.eps == 0.0078125f);
+      ++(op.params.group_width ? n_heads : n_whole);
+    }
+  CHECK(n_whole == 2 * 4 + 1);
+  CHECK(n_heads == 2 * 2);
 }

@@ -1,6 +1,8 @@
 #include "model/rope.h"
 
+#include <cfenv>
 #include <cmath>
+#include <utility>
 
 #include "model/model_kit.h"
 
@@ -64,7 +66,48 @@ TEST_CASE("yarn keeps fast pairs, divides slow ones and scales cos and sin") {
   yarn.attn_factor = 0.5;
   CHECK(make_rope_table(RopePairs::halves, 64, 10000, yarn, {}).mscale ==
         doctest::Approx(0.5 * (0.1 * std::log(4.0) + 1)));
-  yarn.ext_factor = 0;  // no extrapolation: linear scaling of every pair
-  CHECK(make_rope_table(RopePairs::halves, 64, 10000, yarn, {}).inv_freq[0] ==
-        plain.inv_freq[0] / 4);
+  yarn.ext_factor =
+      0;  // no extrapolation: linear scaling of every pair, and cos and sin as they are
+  const RopeTable linear = make_rope_table(RopePairs::halves, 64, 10000, yarn, {});
+  CHECK(linear.inv_freq[0] == plain.inv_freq[0] / 4);
+  CHECK(linear.mscale == 0.5f);
+  yarn.ext_factor = 1;
+  for (const double factor : {0.25, 1.0}) {  // nothing is stretched: transformers' get_mscale is 1
+    yarn.factor = factor;
+    CHECK(make_rope_table(RopePairs::halves, 64, 10000, yarn, {}).mscale == 0.5f);
+  }
+}
+
+// A lower bound above 0, as real long-context models have it: Qwen2.5's head width and base over its 32768 positions. The numbers are
+// transformers' formulas (_compute_yarn_parameters) in decimal arithmetic of 40 digits:
+//   dim(r) = 128 ln(32768 / (2 pi r)) / (2 ln 1e6);   dim(32) = 23.596, dim(1) = 39.651;   ramp from 23 to 40
+TEST_CASE("yarn's ramp begins at the pair that turns beta_fast times") {
+  const RopeScaling yarn{.kind = RopeScaling::Kind::yarn, .factor = 4, .n_ctx_orig = 32768};
+  const RopeTable table = make_rope_table(RopePairs::halves, 128, 1e6, yarn, {});
+  const std::pair<size_t, double> want[] = {{0, 1},
+                                            {22, 0.0086596432336006543},
+                                            {23, 0.0069783058485986633},
+                                            {24, 0.0053753214907901019},
+                                            {30, 0.0010643609812470017},
+                                            {39, 6.4903943208370293e-05},
+                                            {40, 4.4456985250973067e-05},
+                                            {63, 3.1023444018792988e-07}};
+  for (const auto& [j, f] : want) {
+    CAPTURE(j);
+    CHECK(table.inv_freq[j] == doctest::Approx(f).epsilon(1e-14));
+  }
+}
+
+TEST_CASE("a rotary table has the same bits whatever the host's rounding mode") {
+  TinyModel model;
+  model.texts["llama.rope.scaling.type"] = "yarn";
+  model.numbers["llama.rope.scaling.factor"] = 3;
+  model.numbers["llama.rope.freq_base"] = 31415;
+  const RopeTable want = table_of(model);
+  for (const int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+    REQUIRE(std::fesetround(mode) == 0);
+    const RopeTable got = table_of(model);
+    REQUIRE(std::fesetround(FE_TONEAREST) == 0);
+    CHECK(got == want);
+  }
 }
