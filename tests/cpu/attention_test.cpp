@@ -3,11 +3,14 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "backends/cpu/attend_plan.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kv_slabs.h"
+#include "base/half.h"
+#include "base/math.h"
 #include "base/memory.h"
 #include "base/thread_pool.h"
 #include "tests/cpu/kernel_tables.h"
@@ -33,6 +36,7 @@ const Case kCases[] = {
     {80, 80, 2, 257, 32, 0, RowCodec::f16, RowCodec::f16, 0},
     {64, 32, 5, 64, 32, 0, RowCodec::f16, RowCodec::bf16, 50},
     {31, 17, 2, 65, 32, 7, RowCodec::bf16, RowCodec::f32, 0},
+    {96, 48, 3, 605, 32, 320, RowCodec::bf16, RowCodec::bf16, 0},
 };
 
 // One KV head of one layer, filled with n_keys random rows.
@@ -118,7 +122,120 @@ std::vector<float> attend_all(const KernelTable& table, const Case& c, const Cac
 
 uint32_t tokens_of(const Case& c) { return c.n_keys < 8 ? 1 : 8; }
 
+float bf16_rounded(float x) { return bf16_to_f32(f32_to_bf16(x)); }
+
+// acc + left . right as the class has it. b16: the left side is rounded, every 32 terms are an even and an odd chain from +0, added, and
+// their sum is added to acc. f32: one chain.
+float dot_by_the_rule(bool b16, const std::vector<float>& left, const std::vector<float>& right,
+                      float acc) {
+  if (!b16) {
+    for (size_t i = 0; i < left.size(); ++i) acc = std::fma(left[i], right[i], acc);
+    return acc;
+  }
+  for (size_t begin = 0; begin < left.size(); begin += 32) {
+    float chain[2] = {0.0f, 0.0f};
+    for (size_t i = begin; i < std::min(begin + 32, left.size()); ++i)
+      chain[i % 2] = std::fma(bf16_rounded(left[i]), right[i], chain[i % 2]);
+    acc += chain[0] + chain[1];
+  }
+  return acc;
+}
+
+// Quarters of a tile ascending, each by a halving tree.
+float tile_sum_by_the_rule(const std::vector<float>& p) {
+  float total = 0;
+  for (size_t quarter = 0; quarter < 64; quarter += 16) {
+    std::vector<float> t(p.begin() + static_cast<long>(quarter),
+                         p.begin() + static_cast<long>(quarter + 16));
+    for (size_t half = 8; half > 0; half /= 2)
+      for (size_t i = 0; i < half; ++i) t[i] += t[i + half];
+    total = quarter == 0 ? t[0] : total + t[0];
+  }
+  return total;
+}
+
+// docs/decisions/003: one query row at `pos`, written down once more without a thought of speed.
+std::vector<float> attention_by_the_rule(const Case& c, const Cache& cache, const float* query,
+                                         uint32_t pos) {
+  const bool k_b16 = c.k == RowCodec::bf16, v_b16 = c.v == RowCodec::bf16;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(c.d_k));
+  const std::vector<float> q(query, query + c.d_k);
+  const uint32_t first = c.window && pos + 1 > c.window ? pos + 1 - c.window : 0;
+  struct State {
+    float m = -std::numeric_limits<float>::infinity(), l = 0;
+    std::vector<float> o;
+  };
+  State all;
+  for (uint32_t chunk = 0; chunk <= pos; chunk += 256) {
+    State part;
+    part.o.assign(c.d_v, 0.0f);
+    for (uint32_t tile = chunk; tile < chunk + 256; tile += 64) {
+      if (tile + 64 <= first || tile > pos) continue;
+      std::vector<float> p(64, -std::numeric_limits<float>::infinity());
+      float m = part.m;
+      for (uint32_t i = 0; i < 64; ++i) {
+        const uint32_t key = tile + i;
+        if (key < first || key > pos) continue;
+        const auto k = cache.k.begin() + static_cast<long>(size_t{key} * c.d_k);
+        float s = dot_by_the_rule(k_b16, q, std::vector<float>(k, k + c.d_k), 0.0f) * scale;
+        if (c.softcap > 0) s = c.softcap * tanh_f32(s / c.softcap);
+        p[i] = s;
+        m = std::max(m, s);
+      }
+      for (float& x : p) x = exp_f32(x - m);
+      if (v_b16)
+        for (float& x : p) x = bf16_rounded(x);
+      const float alpha = exp_f32(part.m - m);
+      part.m = m;
+      part.l = std::fma(part.l, alpha, tile_sum_by_the_rule(p));
+      for (uint32_t j = 0; j < c.d_v; ++j) {
+        std::vector<float> column(64, 0.0f);
+        for (uint32_t i = 0; i < 64 && tile + i < c.n_keys; ++i)
+          column[i] = cache.v[size_t{tile + i} * c.d_v + j];
+        part.o[j] = dot_by_the_rule(v_b16, p, column, part.o[j] * alpha);
+      }
+    }
+    if (part.l == 0) continue;          // no visible key
+    for (float& x : part.o) x += 0.0f;  // -0 to +0
+    if (all.l == 0) {
+      all = part;
+      continue;
+    }
+    const float m = std::max(all.m, part.m);
+    const float a = exp_f32(all.m - m), b = exp_f32(part.m - m);
+    for (uint32_t j = 0; j < c.d_v; ++j) all.o[j] = std::fma(all.o[j], a, part.o[j] * b);
+    all.l = std::fma(all.l, a, part.l * b);
+    all.m = m;
+  }
+  const float inverse = 1.0f / all.l;
+  for (float& x : all.o) x *= inverse;
+  return all.o;
+}
+
 }  // namespace
+
+TEST_CASE("attention equals the rule bit for bit on every table") {
+  const FloatControlScope floats;
+  for (const Case& c : kCases) {
+    const Cache cache(c);
+    const auto q = test::random_floats(size_t{8} * c.group * c.d_k, 13, 2.0f);
+    std::vector<float> want;
+    for (uint32_t t = 0; t < tokens_of(c); ++t)
+      for (uint32_t h = 0; h < c.group; ++h) {
+        const auto row = attention_by_the_rule(c, cache, &q[(size_t{t} * c.group + h) * c.d_k],
+                                               c.n_keys < 8 ? c.n_keys - 1 : c.n_keys - 8 + t);
+        want.insert(want.end(), row.begin(), row.end());
+      }
+    for (const KernelTable* table : test::kernel_tables()) {
+      CAPTURE(table->name);
+      CAPTURE(c.d_k);
+      CAPTURE(c.n_keys);
+      const auto got = attend_all(*table, c, cache, q.data(), 0, tokens_of(c));
+      REQUIRE(got.size() == want.size());
+      CHECK(std::memcmp(got.data(), want.data(), want.size() * 4) == 0);
+    }
+  }
+}
 
 TEST_CASE(
     "attention has the same bits on every table, and a token alone those it has among others") {

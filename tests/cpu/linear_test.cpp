@@ -167,7 +167,8 @@ TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 
           std::copy(out, out + 16, &alone[i * 16]);
         }
         bool same = true;
-        for (uint32_t m = 2; m <= 70; m += slow ? 17 : 1) {
+        // Every number of rows on the short K: up to 30 are all tails of the register tiles of every table.
+        for (uint32_t m = 2; m <= 70; m += slow && (k > 256 || m >= 30) ? 17 : 1) {
           const float* out = f.run(*table, 0, 70 - m, m);
           for (uint32_t i = 0; i < m * 16; ++i)
             same = same && same_bits(out[i], alone[(70 - m) * 16 + i]);
