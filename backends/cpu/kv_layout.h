@@ -23,7 +23,9 @@ KvHeadLayout kv_head_layout(const KvGroup& group, const KvConfig& config);
 // Row `slot` of a head's block. Values are encoded as quant/row_codec.h says.
 void store_k(const KvHeadLayout& layout, uint8_t* head, uint32_t slot, const float* values);
 void store_v(const KvHeadLayout& layout, uint8_t* head, uint32_t slot, const float* values);
-// Zeroes V of slots first .. block_tokens - 1: what attention multiplies by p = 0 must be finite.
+// Zeroes V of slots first .. block_tokens - 1: what attention multiplies by p = 0 must be finite. Called where a block's first row is
+// written. A pass that goes on inside a block (after SequenceKv::truncate, or in the copy of a shared tail) relies on the slots behind it:
+// they are zero from that call, or hold rows of an earlier pass, which are finite because a sequence with other values is released.
 void clear_v(const KvHeadLayout& layout, uint8_t* head, uint32_t first);
 
 }  // namespace llmrt::cpu

@@ -56,6 +56,9 @@ class SequenceKv {
   uint32_t slide(BlockPool& pool);
   // Keeps the first n positions at most. A window group may have lost what a row at position n sees; then nothing is kept. Total.
   // Returns the length kept.
+  // What stood at n and beyond stays in the tail block, behind the rows that later passes write there, and attention multiplies it by
+  // p = 0. So the dropped rows must be finite: a sequence whose pass gave NaN or Inf is released, not truncated (a request ends with
+  // its first logits that are not finite, and what it leaves behind are whole blocks).
   uint32_t truncate(BlockPool& pool, uint32_t n);
   // A second holder of the same computed positions, the partly filled tail block included.
   SequenceKv fork(BlockPool& pool) const;
