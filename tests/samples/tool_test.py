@@ -5,12 +5,19 @@
 
 A case: arguments, exit status, words that standard error has, words that it lacks. M and T stand for the models.
 """
+import array
+import json
+import math
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
+
+BOS_OF_PLAIN = 1  # id 1 of the model without a template, which puts it before every text
 
 CASES = [
     # commands and options
@@ -31,6 +38,11 @@ CASES = [
     (["run", "M", "--dry-base", "0.5", "hi"], 2, ["--dry-base is 0.5"]),
     (["run", "M", "--dry-allowed-length", "-1", "hi"], 2, ["--dry-allowed-length is -1"]),
     (["run", "M", "--stall-timeout-ms", "-1", "hi"], 2, ["--stall-timeout-ms is -1"]),
+    (["run", "M", "--seed", "9223372036854775807", "--samples", "0", "hi"], 2, ["--samples is 0"]),
+    (["run", "M", "--seed", "9223372036854775808", "hi"], 2, ["--seed", "9223372036854775808"]),
+    (["run", "M", "--stop", "\udcff", "hi"], 1, ["--stop: not UTF-8: byte 0xff at offset 0"]),
+    (["run", "M", "--chat-template", "/dev/zero", "hi"], 1, ["--chat-template /dev/zero: this is neither"]),
+    (["run", "M", "--chat-template", "TMP/none", "hi"], 1, ["TMP/none: no such file"]),
     (["run", "M", "--sampler-chain", "nope", "hi"], 2, ["--sampler-chain: unknown step"]),
     (["run", "M", "--sampler-chain", "", "--temp", "1", "hi"], 0, []),
     (["run", "M", "--logit-bias", "[]", "hi"], 2, ["--logit-bias"], ["logit_bias"]),
@@ -85,6 +97,11 @@ def run(tool, args, **env):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+def catches_interrupts(pid):
+    caught = [s for s in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines() if s.startswith("SigCgt")]
+    return int(caught[0].split()[1], 16) >> (signal.SIGINT - 1) & 1 if caught else True
+
+
 def vocabulary():
     """A GGUF file without tensors."""
 
@@ -99,6 +116,27 @@ def vocabulary():
         text("tokenizer.ggml.merges") + struct.pack("<IIQ", 9, 8, 1) + text("a b"),
     ]
     return b"GGUF" + struct.pack("<IQQ", 3, 0, len(keys)) + b"".join(keys)
+
+
+def perplexity_of(tool, model, text, ctx, windows, folder, bos):
+    """exp of the mean -log p of tokens ctx/2 + 1 .. ctx - 1 of each window, and how many those are, from `llmrt logits`."""
+    got, out, err = run(tool, ["tokenize", model, "-f", text, "--special", "--json"])
+    ids = json.loads(out)["ids"]
+    terms = []
+    for begin in range(0, windows * ctx, ctx):
+        window = ids[begin : begin + ctx]
+        if bos is not None:
+            window[0] = bos
+        words = ["logits", model, "--tokens", ",".join(map(str, window)), "--out", f"{folder}/rows"]
+        got, out, err = run(tool, words)
+        assert got == 0, err
+        floats = array.array("f", pathlib.Path(f"{folder}/rows").read_bytes())
+        n_vocab = len(floats) // ctx
+        for i in range(ctx // 2 + 1, ctx):
+            row = floats[(i - 1) * n_vocab : i * n_vocab]
+            top = max(row)
+            terms.append(top + math.log(math.fsum(math.exp(x - top) for x in row)) - row[window[i]])
+    return math.exp(math.fsum(terms) / len(terms)), len(terms)
 
 
 def main():
@@ -126,6 +164,14 @@ def main():
             good = got == status and all(w in shown for w in has) and not any(w in shown for w in sum(lacks, []))
             expect(" ".join(args), good and (status == 0 or not out), f"exit {got}, {shown.strip()!r}, output {out[:80]!r}")
 
+        waiting = subprocess.Popen([tool, "run", model], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while waiting.poll() is None and not catches_interrupts(waiting.pid):
+            time.sleep(0.01)
+        while waiting.poll() is None:  # one may come just before it reads
+            waiting.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        out, err = waiting.communicate(timeout=60)
+        expect("interrupted at its prompt", waiting.returncode == 130 and not out, (waiting.returncode, err))
         chat = subprocess.run([tool, "chat", model, "-n", "-5"], input=b"hi\nhi\n", capture_output=True, timeout=60)
         expect("chat, wrong option", chat.returncode == 2 and b"--max-tokens is -5" in chat.stderr, chat)
         got, out, err = run(tool, ["inspect", str(files / "vocabulary")])
@@ -138,9 +184,24 @@ def main():
         expect("doctor, unknown kernels", got == 0 and "LLMRT_CPU_ISA=nope is unknown and ignored" in out, (got, out, err))
         got, out, err = run(tool, ["doctor"], LLMRT_CPU_ISA="scalar")
         expect("doctor, known kernels", got == 0 and "LLMRT_CPU_ISA=scalar asks for it" in out, (got, out, err))
+
+        # without and with a BOS of the model; an odd window
+        text = files / "prose"
+        text.write_text("The quick brown fox jumps over the lazy dog, and none of it is a surprise. " * 3)
+        for name, bos, ctx, windows in ((model, None, 32, 2), (plain, BOS_OF_PLAIN, 33, 3)):
+            want, n_scored = perplexity_of(tool, name, str(text), ctx, windows, folder, bos)
+            words = ["perplexity", name, str(text), "--ctx", str(ctx), "--windows", str(windows), "--kv-type", "f32", "--json"]
+            got, out, err = run(tool, words)
+            said = json.loads(out) if got == 0 else {}
+            good = said and abs(said["perplexity"] / want - 1) < 1e-9 and abs(said["running"][-1] / want - 1) < 1e-9
+            expect(
+                f"perplexity of {name}",
+                good and said["n_scored"] == n_scored and said["windows"] == windows and len(said["running"]) == windows,
+                (got, out, err, want, n_scored),
+            )
     if failures:
         sys.exit("\n".join(failures))
-    print(len(CASES) + 6, "cases held")
+    print(len(CASES) + 9, "cases held")
 
 
 main()
