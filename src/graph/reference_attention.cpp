@@ -2,6 +2,8 @@
 // absolute chunk of 256 keys, chunks merged in ascending order (rules.md 1). Row results do not depend on which rows share a pass.
 //
 //   tile:   s_p = scale q.k_p;  m' = max(m, max s);  (l, o) *= e^(m - m');  l += sum e^(s_p - m');  o += sum e^(s_p - m') v_p
+//   (bf16 V: e^(s_p - m') is rounded to bf16 for o and not for l. The CPU backend rounds for both and sums by another tree, so the two
+//   agree within a bound, not bit for bit: docs/decisions/003-attention-sums.md.)
 //   merge:  (M, L, O) + (m, l, o) = (n, L e^(M-n) + l e^(m-n), O e^(M-n) + o e^(m-n)),  n = max(M, m)
 #include <algorithm>
 #include <vector>

@@ -57,8 +57,8 @@ class SequenceKv {
   // Keeps the first n positions at most. A window group may have lost what a row at position n sees; then nothing is kept. Total.
   // Returns the length kept.
   // What stood at n and beyond stays in the tail block, behind the rows that later passes write there, and attention multiplies it by
-  // p = 0. So the dropped rows must be finite: a sequence whose pass gave NaN or Inf is released, not truncated (a request ends with
-  // its first logits that are not finite, and what it leaves behind are whole blocks).
+  // p = 0. So the dropped rows must be finite: a sequence whose rows are not vouched for is released, not truncated to an n inside a
+  // block. (The engine truncates to 0 only, and publishes and forks rows that led to finite logits.)
   uint32_t truncate(BlockPool& pool, uint32_t n);
   // A second holder of the same computed positions, the partly filled tail block included.
   SequenceKv fork(BlockPool& pool) const;

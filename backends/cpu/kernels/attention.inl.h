@@ -2,7 +2,9 @@
 //
 //   for each tile of 64 keys with a visible one:
 //     s = softcap(scale * q.K), masked -inf;  m' = max(m, max s);  a = exp(m - m');  p = exp(s - m')
-//     l = a l + sum p;  o = a o + p V;  m = m'
+//     l = a l + sum p;  o = a o + p V;  m = m'         where V is bf16, p is rounded first: both sums take the rounded p
+//
+// sum p: four groups of 16 keys ascending, each by sum()'s halving tree (docs/decisions/003-attention-sums.md).
 //
 // A row of the tile is (query token, head of the group): K and V are read once for all of them. Lanes are keys in q.K (K is stored
 // [d][key]) and columns in p V (V is stored [key][d]), so both products are one loop: broadcast times line, chained over depth.
