@@ -433,7 +433,7 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_evaluate(llmrt_engine* engine, const int
 
 typedef struct llmrt_plan_info {
   uint32_t struct_size;
-  int32_t fits; /* 1: weights, KV and compute fit into what is available now */
+  int32_t fits; /* 1: weights, KV, compute fit into what is available; kv_budget holds a request */
   int32_t n_devices;
   int32_t ctx_tokens; /* that the KV figure is for */
   int32_t

@@ -261,7 +261,7 @@ PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& mod
   PlanRequest r;
   r.ctx_tokens = engine.ctx_tokens;
   r.max_running = engine.max_running;
-  if (engine.max_batch) r.max_rows = engine.max_batch;
+  r.max_rows = engine.max_batch;
   r.block_tokens = engine.block_tokens;
   r.kv = engine.kv;
   r.kv_budget = engine.kv_budget;

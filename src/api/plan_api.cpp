@@ -5,6 +5,7 @@
 #include "api/objects.h"
 #include "api/options.h"
 #include "api/text.h"
+#include "base/float_control.h"
 #include "graph/backend_registry.h"
 
 using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
@@ -16,6 +17,7 @@ llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
                                const llmrt_model_options* model_options,
                                const llmrt_engine_options* engine_options, llmrt_plan** out) {
   return LLMRT_ENTRY_OUTSIDE {
+    const IeeeFloatScope floats;
     LLMRT_TRY(need("out", out));
     *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(source));
@@ -29,7 +31,7 @@ llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
     LLMRT_ASSIGN(const ModelDef def, define_model(*weights));
     LLMRT_ASSIGN(const auto backend, make_backend(r->host(), m.devices, m.backend_options));
     auto plan = std::make_shared<PlanObject>();
-    plan->plan = plan_memory(*backend, def, to_plan_request(e, m));
+    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, to_plan_request(e, m)));
     const std::vector<std::string> ids = device_ids(builtin_backends());
     plan->device =
         static_cast<int32_t>(std::find(ids.begin(), ids.end(), backend->info().id) - ids.begin());

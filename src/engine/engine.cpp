@@ -1,15 +1,11 @@
-// Engine::create: defaults of rules.md 4, and the KV pool's size.
-#include <algorithm>
-
+// Engine::create: options, and the KV pool that the plan tells.
+#include "base/float_control.h"
 #include "engine/engine_front.h"
 #include "engine/limits.h"
+#include "runtime/plan.h"
 
 namespace llmrt {
 namespace {
-
-constexpr uint32_t kDefaultContext = 8192;
-constexpr uint32_t kDefaultRows = 512;
-constexpr uint32_t kDefaultSequences = 4;  // a CPU pool holds this many full contexts
 
 Status check_options(const EngineOptions& options, const LoadedModel& model) {
   if (!model.backend)
@@ -26,59 +22,34 @@ Status check_options(const EngineOptions& options, const LoadedModel& model) {
   return check(limits::kKvBudget, options.kv_budget);
 }
 
-// Bytes the pool may take when nothing was said: memory for a few full contexts, at most a quarter of what is available.
-uint64_t default_budget(const EngineOptions& options, const KvLayout& shape,
-                        const DeviceInfo& device) {
-  const uint64_t per_sequence = shape.worst_blocks(options.ctx_tokens, options.max_batch);
-  uint64_t budget =
-      (kFirstBlock + per_sequence * std::min(options.max_running, kDefaultSequences)) *
-      shape.block_bytes;
-  for (int64_t limit : {device.memory_free, device.memory_budget}) {
-    if (limit >= 0) budget = std::min(budget, static_cast<uint64_t>(limit) / 4);
-  }
-  return budget;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const LoadedModel> model,
                                                const EngineOptions& wanted) {
   LLMRT_TRY(check_options(wanted, *model));
-  EngineOptions options = wanted;
-  const uint32_t n_ctx_train = model->def.hparams.n_ctx_train;
-  if (options.ctx_tokens == 0)
-    options.ctx_tokens = std::min(n_ctx_train > 0 ? n_ctx_train : kDefaultContext, kDefaultContext);
-  if (options.max_batch == 0) options.max_batch = kDefaultRows;
-  options.max_running =
-      std::min(options.max_running,
-               options.max_batch);  // each running sequence can have a row in every pass
-
-  KvConfig config;
-  config.codec = options.kv;
-  config.block_tokens = options.block_tokens;
-  config.n_blocks = UINT32_MAX >> 8;
-  const auto& groups = model->def.program.kv_groups;
-  std::vector<uint64_t> block_bytes;
-  for (const KvGroup& group : groups)
-    block_bytes.push_back(model->backend->kv_geometry(group, config).block_bytes);
-  LLMRT_ASSIGN(const KvLayout shape, make_kv_layout(groups, config, block_bytes));
-  const uint64_t budget = options.kv_budget >= 0
-                              ? static_cast<uint64_t>(options.kv_budget)
-                              : default_budget(options, shape, model->backend->info());
-  const uint64_t needed = (kFirstBlock + shape.worst_blocks(1, 1)) * shape.block_bytes;
-  if (budget < needed)
+  const IeeeFloatScope floats;  // the engine's threads inherit it
+  PlanRequest request;
+  request.ctx_tokens = wanted.ctx_tokens;
+  request.max_running = wanted.max_running;
+  request.max_rows = wanted.max_batch;
+  request.block_tokens = wanted.block_tokens;
+  request.kv = wanted.kv;
+  request.kv_budget = wanted.kv_budget;
+  LLMRT_ASSIGN(const KvPoolPlan pool, plan_kv_pool(*model->backend, model->def, request));
+  if (!pool.fits())
     return error(Code::memory_budget,
                  "the KV budget is %llu bytes, the smallest request needs %llu",
-                 static_cast<unsigned long long>(budget), static_cast<unsigned long long>(needed))
+                 static_cast<unsigned long long>(pool.budget),
+                 static_cast<unsigned long long>(pool.needed))
         .at("kv_budget");
-  config.n_blocks =
-      static_cast<uint32_t>(std::min<uint64_t>(budget / shape.block_bytes, uint64_t{1} << 26));
-  LLMRT_ASSIGN(const KvLayout layout, make_kv_layout(groups, config, block_bytes));
-  options.kv_budget = static_cast<int64_t>(layout.n_blocks * layout.block_bytes);
-  if (wanted.ctx_tokens == 0) options.ctx_tokens = layout.longest_sequence(options.ctx_tokens);
+  EngineOptions options = wanted;
+  options.ctx_tokens = pool.ctx_tokens;
+  options.max_running = pool.max_running;
+  options.max_batch = pool.max_rows;
+  options.kv_budget = static_cast<int64_t>(pool.layout.n_blocks * pool.layout.block_bytes);
 
   LLMRT_ASSIGN(std::unique_ptr<EngineImpl> engine,
-               EngineImpl::create(std::move(model), options, layout));
+               EngineImpl::create(std::move(model), options, pool.layout));
   return std::unique_ptr<Engine>(std::move(engine));
 }
 

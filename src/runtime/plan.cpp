@@ -6,13 +6,18 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace llmrt {
 namespace {
 
-constexpr int64_t kLogitsBytes = int64_t{32} << 20;
 constexpr uint32_t kDefaultContext = 8192;  // rules.md 4
-constexpr uint32_t kDefaultSequences = 4;
+constexpr uint32_t kDefaultRows = 512;
+constexpr uint32_t kDefaultSequences = 4;  // a CPU pool holds this many full contexts
+constexpr uint32_t kMostBlocks = uint32_t{1} << 26;
+// Blocks beyond what running sequences can hold keep prefixes. A pool costs 12 bytes for each, so of a tiny model's blocks no budget
+// buys more than these.
+constexpr uint32_t kCacheBlocks = uint32_t{1} << 20;
 
 int64_t read_number(const char* path, const char* key) {
   char text[4096];
@@ -33,11 +38,15 @@ int64_t read_number(const char* path, const char* key) {
   return end == at ? -1 : value;
 }
 
-uint64_t block_bytes_of(const Backend& backend, const ModelDef& def, const KvConfig& config) {
-  uint64_t bytes = 0;
-  for (const KvGroup& group : def.program.kv_groups)
-    bytes = std::max(bytes, backend.kv_geometry(group, config).block_bytes);
-  return bytes;
+// Bytes the pool may take when nothing was said: memory for a few full contexts, at most a quarter of what is available.
+uint64_t default_budget(const KvPoolPlan& pool, uint64_t per_sequence, const DeviceInfo& device) {
+  uint64_t budget = (kFirstBlock + per_sequence * std::min(pool.max_running, kDefaultSequences)) *
+                    pool.layout.block_bytes;
+  const int64_t free = device.kind == DeviceKind::cpu ? available_memory() : device.memory_free;
+  for (const int64_t limit : {free, device.memory_budget}) {
+    if (limit >= 0) budget = std::min(budget, static_cast<uint64_t>(limit) / 4);
+  }
+  return budget;
 }
 
 }  // namespace
@@ -54,57 +63,71 @@ int64_t available_memory() {
   return available;
 }
 
-uint32_t max_out_rows(uint32_t n_vocab, uint32_t max_rows) {
-  const int64_t rows = kLogitsBytes / (int64_t{4} * std::max(n_vocab, 1u));
-  return static_cast<uint32_t>(std::clamp<int64_t>(rows, 16, max_rows > 16 ? max_rows : 16));
-}
-
-MemoryPlan plan_memory(const Backend& backend, const ModelDef& def, const PlanRequest& request) {
-  MemoryPlan plan;
-  const uint32_t trained = std::max(def.hparams.n_ctx_train, 1u);
-  plan.ctx_tokens = request.ctx_tokens ? request.ctx_tokens : std::min(trained, kDefaultContext);
-  plan.max_out = max_out_rows(def.program.n_vocab, request.max_rows);
-  plan.available = available_memory();
-  for (const WeightDesc& weight : def.program.weights)
-    plan.weights += static_cast<int64_t>(backend.weight_bytes(weight));
+Result<KvPoolPlan> plan_kv_pool(const Backend& backend, const ModelDef& def,
+                                const PlanRequest& request) {
+  KvPoolPlan pool;
+  const uint32_t trained = def.hparams.n_ctx_train;
+  pool.ctx_tokens = request.ctx_tokens
+                        ? request.ctx_tokens
+                        : std::min(trained ? trained : kDefaultContext, kDefaultContext);
+  pool.max_rows = request.max_rows ? request.max_rows : kDefaultRows;
+  pool.max_running = std::min(request.max_running, pool.max_rows);
 
   KvConfig config;
   config.codec = request.kv;
   config.block_tokens = request.block_tokens;
-  const auto n_groups = static_cast<int64_t>(std::max<size_t>(def.program.kv_groups.size(), 1));
-  const auto block_bytes = static_cast<int64_t>(block_bytes_of(backend, def, config));
-  plan.kv_per_token = block_bytes * n_groups / request.block_tokens;
-  const int64_t blocks_of_one =
-      (plan.ctx_tokens + request.block_tokens - 1) / request.block_tokens * n_groups;
+  config.n_blocks = kMostBlocks;
+  const auto& groups = def.program.kv_groups;
+  std::vector<uint64_t> block_bytes;
+  for (const KvGroup& group : groups)
+    block_bytes.push_back(backend.kv_geometry(group, config).block_bytes);
+  LLMRT_ASSIGN(pool.layout, make_kv_layout(groups, config, block_bytes));
+  const uint64_t bytes = pool.layout.block_bytes;
+  const uint64_t per_sequence = pool.layout.worst_blocks(pool.ctx_tokens, pool.max_rows);
+  pool.needed = (kFirstBlock + pool.layout.worst_blocks(1, 1)) * bytes;
+  pool.budget = request.kv_budget >= 0 ? static_cast<uint64_t>(request.kv_budget)
+                                       : default_budget(pool, per_sequence, backend.info());
 
-  int64_t budget = request.kv_budget;
-  if (budget < 0) {
-    budget = blocks_of_one * std::min(request.max_running, kDefaultSequences) * block_bytes;
-    if (plan.available >= 0)
-      budget = std::min(budget, std::max(plan.available / 4, block_bytes * n_groups));
-  }
-  const int64_t n_blocks = block_bytes ? budget / block_bytes : blocks_of_one;
-  plan.n_blocks =
-      kFirstBlock + static_cast<uint32_t>(std::clamp<int64_t>(n_blocks, 0, INT32_MAX / 64));
-  plan.kv = (int64_t{plan.n_blocks}) * block_bytes;
+  const uint64_t of_use =
+      kFirstBlock + std::max<uint64_t>(per_sequence * pool.max_running, kCacheBlocks);
+  pool.layout.n_blocks = static_cast<uint32_t>(
+      std::min({std::max(pool.budget, pool.needed) / bytes, of_use, uint64_t{kMostBlocks}}));
+  if (request.ctx_tokens == 0 && pool.fits())
+    pool.ctx_tokens = pool.layout.longest_sequence(pool.ctx_tokens);
+  return pool;
+}
+
+Result<MemoryPlan> plan_memory(const Backend& backend, const ModelDef& def,
+                               const PlanRequest& request) {
+  MemoryPlan plan;
+  LLMRT_ASSIGN(const KvPoolPlan pool, plan_kv_pool(backend, def, request));
+  plan.ctx_tokens = pool.ctx_tokens;
+  plan.available = available_memory();
+  for (const WeightDesc& weight : def.program.weights)
+    plan.weights += static_cast<int64_t>(backend.weight_bytes(weight));
+  const auto block_bytes = static_cast<int64_t>(pool.layout.block_bytes);
+  plan.kv_per_token = block_bytes * pool.layout.n_groups() / pool.layout.block_tokens;
+  plan.n_blocks = pool.layout.n_blocks;
+  plan.kv = int64_t{plan.n_blocks} * block_bytes;
 
   CompileOptions compile;
-  compile.max_rows = request.max_rows;
-  compile.max_out = plan.max_out;
-  compile.max_seqs = request.max_running;
+  compile.max_rows = pool.max_rows;
+  compile.max_out = max_out_rows(pool.max_running);
+  compile.max_seqs = pool.max_running;
   compile.max_positions = plan.ctx_tokens;
   plan.compute = static_cast<int64_t>(backend.compute_bytes(def.program, compile));
   plan.host_total = plan.weights + plan.kv + plan.compute;
 
   int64_t limit = plan.available >= 0 ? plan.available : INT64_MAX;
   if (request.memory_limit > 0) limit = std::min(limit, request.memory_limit);
-  plan.fits = plan.host_total <= limit;
-  const int64_t for_kv = limit == INT64_MAX ? INT64_MAX : limit - plan.weights - plan.compute;
-  const int64_t fit_tokens =
-      for_kv <= 0 ? 0 : (plan.kv_per_token ? for_kv / plan.kv_per_token : int64_t{trained});
+  plan.fits = pool.fits() && plan.host_total <= limit;
+  KvLayout rest = pool.layout;  // a pool of all that weights and compute leave
+  const int64_t for_kv = limit - plan.weights - plan.compute;
+  rest.n_blocks =
+      static_cast<uint32_t>(std::clamp<int64_t>(for_kv / block_bytes, kFirstBlock, kMostBlocks));
   // beyond what the model was trained for only if that was asked for
-  plan.max_ctx_that_fits =
-      static_cast<uint32_t>(std::min<int64_t>(fit_tokens, std::max(trained, plan.ctx_tokens)));
+  const uint32_t trained = std::max(def.hparams.n_ctx_train, 1u);
+  plan.max_ctx_that_fits = rest.longest_sequence(std::max(trained, plan.ctx_tokens));
   return plan;
 }
 

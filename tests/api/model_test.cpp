@@ -237,3 +237,50 @@ TEST_CASE("model: a plan tells what loading and an engine take, without loading"
   REQUIRE_OK(llmrt_model_get_info(model.get(), &loaded));
   CHECK(loaded.weight_bytes == info.weights);
 }
+
+TEST_CASE("model: the plan's KV figure is the engine's, with a sliding window too") {
+  const std::string tests = LLMRT_TESTS_DIR;
+  for (const std::string& path : {table_path(), tests + "/data/models/gemma3/gemma3.f16.gguf"}) {
+    llmrt_source* source = nullptr;
+    REQUIRE_OK(llmrt_source_from_path(path.c_str(), &source));
+    llmrt_model* model = nullptr;
+    REQUIRE_OK(llmrt_model_load_source(nullptr, source, nullptr, &model));
+    const Owned<llmrt_model> model_owner(model);
+    int64_t reserved = 0;  // bytes of the two blocks that no request gets
+    for (const int64_t budget :
+         {int64_t{-1}, int64_t{0}, int64_t{1}, int64_t{1} << 20, int64_t{1} << 30, INT64_MAX}) {
+      for (const int32_t ctx : {0, 1000, 100000}) {
+        INFO(path, " budget ", budget, " ctx ", ctx);
+        llmrt_engine_options o = engine_options();
+        o.kv_budget = budget;
+        o.ctx_tokens = ctx;
+        o.max_running = 3;
+        llmrt_plan* plan = nullptr;
+        REQUIRE_OK(llmrt_plan_create(nullptr, source, nullptr, &o, &plan));
+        llmrt_plan_info info = {};
+        info.struct_size = sizeof info;
+        REQUIRE_OK(llmrt_plan_get_info(plan, &info));
+        llmrt_plan_release(plan);
+        CHECK(info.host_total == info.weights + info.kv + info.compute);
+        llmrt_engine* engine = nullptr;
+        const llmrt_status made = llmrt_engine_create(model, &o, &engine);
+        const Owned<llmrt_engine> engine_owner(engine);
+        if (budget == 0 || budget == 1) {
+          CHECK(made == LLMRT_ERR_MEMORY_BUDGET);
+          CHECK(info.fits == 0);
+          continue;
+        }
+        REQUIRE_OK(made);
+        llmrt_metrics metrics = {};
+        metrics.struct_size = sizeof metrics;
+        REQUIRE_OK(llmrt_engine_metrics(engine, &metrics));
+        if (reserved == 0) reserved = info.kv - metrics.kv_total;
+        CHECK(info.kv == metrics.kv_total + reserved);
+        CHECK(info.kv % (reserved / 2) == 0);
+        // however much is offered: a million blocks at most, but for what three contexts hold
+        CHECK(info.kv <= std::max<int64_t>(int64_t{1} << 20, 100000) * (reserved / 2) + reserved);
+      }
+    }
+    llmrt_source_release(source);
+  }
+}

@@ -177,7 +177,7 @@ int main(int argc, char** argv) {
     options.max_batch = pick(0, 1) ? static_cast<uint32_t>(pick(32, 256)) : 0;
     options.prefix_cache = pick(0, 3) != 0;
     // Room for the largest request and a little more: the others are preempted.
-    const MemoryPlan plan = plan_memory(*model->backend, model->def, PlanRequest{});
+    const MemoryPlan plan = plan_memory(*model->backend, model->def, PlanRequest{}).value();
     int64_t largest = 0;
     for (const Job& job : jobs)
       largest = std::max(largest, job.params.n * (static_cast<int64_t>(job.prompt.size()) +
