@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 
 #include "progress.h"
 
@@ -35,7 +37,16 @@ std::string template_text(const std::string& name_or_file) {
   if (!file_exists(name_or_file))
     fail("--chat-template " + name_or_file +
          ": no such file, and the built-in names are chatml, llama3, mistral, gemma, phi3");
+  if (!has_an_end(name_or_file))
+    fail("--chat-template " + name_or_file + ": this is neither a file nor a pipe");
   return read_file(name_or_file);
+}
+
+// The conversion takes a number beyond 64 bits for the last one that there is.
+std::string beyond_64_bits(const std::string& number) {
+  errno = 0;
+  std::strtoll(number.c_str(), nullptr, 0);
+  return errno == ERANGE ? number + " is beyond 64 bits" : "";
 }
 
 // llmrt_model_options and what it points to.
@@ -263,7 +274,7 @@ void GenArgs::add_to(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--temp", options.temperature,
                  "temperature, 0: always the best token, -1: the model's own");
-  app.add_option("--seed", options.seed, "seed of the draws, -1: random");
+  app.add_option("--seed", options.seed, "seed of the draws, -1: random")->check(beyond_64_bits);
   app.add_option("--top-k", options.top_k, "keep the K best tokens, 0: off")->capture_default_str();
   app.add_option("--top-p", options.top_p, "keep the best tokens up to this mass, 1: off")
       ->capture_default_str();
@@ -310,7 +321,10 @@ const llmrt_gen_options& GenArgs::finished() {
     llmrt_strlist* list = nullptr;
     check(llmrt_strlist_create(&list));
     stop_list.reset(list);
-    for (const std::string& s : stop) check(llmrt_strlist_add(list, s.c_str()));
+    for (const std::string& s : stop) {
+      check_utf8("--stop", s);
+      check(llmrt_strlist_add(list, s.c_str()));
+    }
     options.stop = list;
   }
   return options;

@@ -57,6 +57,7 @@ void throw_interrupted() { throw Failure{"interrupted", 130, LLMRT_OK, {}}; }
 
 std::string read_file(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (!file && interrupted()) throw_interrupted();  // a FIFO without a writer
   if (!file) fail(path + ": " + std::strerror(errno));
   std::string text;
   char buffer[65536];
@@ -65,13 +66,18 @@ std::string read_file(const std::string& path) {
   const bool bad = std::ferror(file) != 0;
   const int code = errno;
   if (file != stdin) std::fclose(file);
+  if (interrupted()) throw_interrupted();
   if (bad) fail(path + ": " + std::strerror(code));
   return text;
 }
 
 bool file_exists(const std::string& path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  return stat(path.c_str(), &info) == 0;
+}
+bool has_an_end(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode));
 }
 
 void check_utf8(const std::string& name, std::string_view text) {

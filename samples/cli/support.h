@@ -54,6 +54,7 @@ void clear_interrupt();
 // Byte for byte; "-": standard input.
 std::string read_file(const std::string& path);
 bool file_exists(const std::string& path);
+bool has_an_end(const std::string& path);  // a file or a pipe
 // Fails with the offset of the first byte that is wrong. name: the file or option that the text came from.
 void check_utf8(const std::string& name, std::string_view text);
 // "messages is no array" -> "chat.json is no array". False: the sentence begins with something else.
