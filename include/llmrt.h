@@ -238,7 +238,7 @@ typedef int64_t(LLMRT_CALL* llmrt_read_fn)(void* user, int64_t offset, void* dst
 typedef void(LLMRT_CALL* llmrt_done_fn)(void* user);
 
 /* A GGUF file, or the first part of a split one (NAME-00001-of-0000N.gguf: the others are found beside it).
- * Any thread. ERR_NOT_FOUND, ERR_IO name the path. */
+ * Any thread. ERR_NOT_FOUND, ERR_IO (no regular file included) and ERR_FORMAT (an empty one) name the path. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_path(const char* utf8_path, llmrt_source** out);
 /* A file that lies in memory. done NULL: the bytes are copied now; else they must stay until done(user) is called.
  * Any thread. ERR_INVALID_ARGUMENT: no bytes. After a failure done is not called. */
@@ -251,7 +251,7 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_callbacks(int64_t size, llmr
                                                               llmrt_done_fn done, void* user,
                                                               llmrt_source** out);
 /* Part of an open file: offset and length in bytes, length -1: to its end. The descriptor is duplicated: keep or close yours.
- * Any thread. ERR_IO: not a file that can be read at an offset. */
+ * Any thread. ERR_IO: not a regular file, or not open for reading. ERR_FORMAT: no bytes. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_source_from_fd(int32_t fd, int64_t offset, int64_t length,
                                                        llmrt_source** out);
 /* Appends the next part of a split file; the first source must not be a path (a path finds its parts itself).
@@ -574,7 +574,8 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_request_wait(llmrt_request* request, int
  * Any thread, callbacks too; never waits for work. Idempotent; after the end it does nothing. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_request_cancel(llmrt_request* request,
                                                        int32_t keep_partial);
-/* The text of a sample so far, NUL-terminated; yours, llmrt_free it.
+/* The text of a sample so far, NUL-terminated; yours, llmrt_free it. A NUL in the text looks like its end: the whole text is in
+ * llmrt_request_message, as JSON, and in the events' text_len bytes.
  * Any thread. ERR_NOT_FOUND: no such sample. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_request_text(const llmrt_request* request, int32_t sample,
                                                      char** out);
@@ -697,7 +698,8 @@ LLMRT_API int32_t LLMRT_CALL llmrt_token_special(const llmrt_model* model, int32
 LLMRT_API uint32_t LLMRT_CALL llmrt_token_attr(const llmrt_model* model, int32_t token);
 /* The prompt text the model's template makes of a chat. tools_json, kwargs_json may be NULL. add_generation_prompt: 0, or else the
  * prompt ends with the opening of the assistant's turn. *out_prompt is yours.
- * Any thread. ERR_TEMPLATE with line and column; ERR_INVALID_ARGUMENT: JSON of another form. */
+ * Any thread. ERR_TEMPLATE with line and column; ERR_INVALID_ARGUMENT: JSON of another form, or a NUL in the prompt, which
+ * *out_prompt could not show (submitting takes it). */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_chat_render(const llmrt_model* model,
                                                     const char* messages_json,
                                                     const char* tools_json, const char* kwargs_json,

@@ -29,6 +29,15 @@ Result<ChatInput> read_chat(const char* messages, const char* tools, const char*
   return input;
 }
 
+// A C string would end at a NUL, and show less than what is sent.
+Status give_prompt(std::string_view prompt, char** out) {
+  const size_t nul = prompt.find('\0');
+  if (nul == prompt.npos) return give_text(prompt, out);
+  return error(Code::invalid_argument,
+               "the prompt has a NUL byte at offset %zu, which out_prompt cannot show", nul)
+      .at("out_prompt");
+}
+
 }  // namespace
 }  // namespace llmrt::api
 
@@ -117,7 +126,7 @@ llmrt_status llmrt_chat_render(const llmrt_model* model, const char* messages_js
     LLMRT_TRY(check_chat(*m->model));
     LLMRT_ASSIGN(const RenderedText rendered,
                  render_chat(*m->model->chat_template, m->model->tokenizer.get(), input));
-    return give_text(rendered.text, out_prompt);
+    return give_prompt(rendered.text, out_prompt);
   };
 }
 
@@ -132,7 +141,7 @@ llmrt_status llmrt_template_render(const char* template_text, const char* messag
                  read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
     LLMRT_ASSIGN(const auto parsed, ChatTemplate::parse(source));
     LLMRT_ASSIGN(const RenderedText rendered, render_chat(*parsed, nullptr, input));
-    return give_text(rendered.text, out_prompt);
+    return give_prompt(rendered.text, out_prompt);
   };
 }
 

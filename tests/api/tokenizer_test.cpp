@@ -64,4 +64,11 @@ TEST_CASE("tokenizer: chats are rendered and counted as they will be sent") {
   REQUIRE_OK(llmrt_last_error_info(&info));
   CHECK(info.line == 2);
   CHECK(prompt == nullptr);
+  const char* const with_nul = R"([{"role":"user","content":"a\u0000b"}])";
+  CHECK(llmrt_chat_render(model.get(), with_nul, nullptr, nullptr, 0, &prompt) ==
+        LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "the prompt has a NUL byte at offset 7, which out_prompt cannot show");
+  CHECK(prompt == nullptr);
+  REQUIRE_OK(llmrt_chat_count(model.get(), with_nul, nullptr, nullptr, 0, &n));
+  CHECK(n == 9);  // submitting sends it all: [user]a, NUL, b
 }
