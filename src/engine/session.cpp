@@ -28,6 +28,12 @@ Result<Json> parse_message(std::string_view text) {
   if (role == json.end() || !role->is_string())
     return error(Code::invalid_argument, "message_json has no string member \"role\"")
         .at("message_json");
+  const auto content = json.find("content");
+  if (content != json.end() && !content->is_string() && !content->is_array() && !content->is_null())
+    return error(Code::invalid_argument,
+                 "message_json: content is of type %s; allowed: string, array and null",
+                 content->type_name())
+        .at("message_json");
   return json;
 }
 

@@ -141,6 +141,10 @@ TEST_CASE("session: system message, JSON messages and forks") {
   CHECK_OK(llmrt_session_add_json(session, R"({"role":"user","content":"x","name":"Ann"})"));
   CHECK(llmrt_session_add_json(session, R"({"content":"x"})") == LLMRT_ERR_INVALID_ARGUMENT);
   CHECK(llmrt_session_add_json(session, "[]") == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(llmrt_session_add_json(session, R"({"role":"user","content":5})") ==
+        LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() ==
+        "message_json: content is of type number; allowed: string, array and null");
   const std::string deep =
       R"({"role":"user","content":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
   CHECK(llmrt_session_add_json(session, deep.c_str()) == LLMRT_ERR_INVALID_ARGUMENT);
