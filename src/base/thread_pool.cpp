@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdio>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "base/platform/thread.h"
@@ -86,24 +87,30 @@ struct ThreadPool::Impl {
     gate_moved.notify_all();
   }
 
+  // All n or, after a failure, none but the caller.
   Status start(uint32_t n) {
     stop.store(false);
-    workers.reserve(n);
-    for (uint32_t i = 1; i < n; ++i) {
-      auto worker = std::make_unique<Worker>();
-      worker->impl = this;
-      worker->index = i;
-      char name[24];
-      std::snprintf(name, sizeof name, "llmrt-%u", i);
-      Status started = platform::start_thread(
-          worker->thread, {name, options.cpu_mask, options.priority}, &worker_main, worker.get());
-      if (!started.ok()) {
-        join();
-        return started;
-      }
-      workers.push_back(std::move(worker));
-      n_workers.store(i + 1, std::memory_order_relaxed);
+    Status started;
+    try {
+      workers.reserve(n);
+      for (uint32_t i = 1; i < n && started.ok(); ++i) started = start_worker(i);
+    } catch (const std::bad_alloc&) {
+      started = Status(Code::out_of_memory);
     }
+    if (!started.ok()) join();
+    return started;
+  }
+
+  Status start_worker(uint32_t index) {
+    auto worker = std::make_unique<Worker>();
+    worker->impl = this;
+    worker->index = index;
+    char name[24];
+    std::snprintf(name, sizeof name, "llmrt-%u", index);
+    LLMRT_TRY(platform::start_thread(worker->thread, {name, options.cpu_mask, options.priority},
+                                     &worker_main, worker.get()));
+    workers.push_back(std::move(worker));
+    n_workers.store(index + 1, std::memory_order_relaxed);
     return Status();
   }
 
@@ -283,8 +290,10 @@ uint32_t ThreadPool::n_workers() const { return impl_->n_workers.load(std::memor
 
 Status ThreadPool::resize(uint32_t n_workers) {
   impl_->enter();
+  const uint32_t before = this->n_workers();
   impl_->join();
   Status started = impl_->start(n_workers ? n_workers : allowed_cpus());
+  if (!started.ok()) static_cast<void>(impl_->start(before));
   impl_->leave();
   return started;
 }

@@ -58,7 +58,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   uint32_t n_workers() const;
-  Status resize(uint32_t n_workers);  // between runs; waits for the current one
+  // Between runs; waits for the current one. After a failure the workers are as many as before.
+  Status resize(uint32_t n_workers);
   uint32_t run(uint32_t begin, uint32_t end, Body body, Deadline deadline = Deadline::never());
 
  private:

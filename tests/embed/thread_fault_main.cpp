@@ -62,6 +62,23 @@ llmrt_status one_life(std::string& why) {
   return s;
 }
 
+// A runtime that cannot get the workers it is asked for keeps those it has.
+bool resize_keeps_workers() {
+  llmrt_runtime* runtime = nullptr;
+  llmrt_runtime_options ro;
+  llmrt_runtime_options_init(&ro, sizeof ro);
+  ro.worker_threads = 3;
+  if (llmrt_runtime_create(&ro, &runtime) != LLMRT_OK) return false;
+  fails.store(n_started.load() + 4);
+  const llmrt_status refused = llmrt_runtime_set_workers(runtime, 8);
+  fails.store(-1);
+  const int32_t kept = llmrt_runtime_workers(runtime);
+  const llmrt_status later = llmrt_runtime_set_workers(runtime, 8);
+  const int32_t wanted = llmrt_runtime_workers(runtime);
+  llmrt_runtime_release(runtime);
+  return refused == LLMRT_ERR_OUT_OF_MEMORY && kept == 3 && later == LLMRT_OK && wanted == 8;
+}
+
 }  // namespace
 
 int main() {
@@ -95,6 +112,7 @@ int main() {
              1;
   }
   if (one_life(why) != LLMRT_OK) return std::printf("afterwards: %s\n", why.c_str()), 1;
+  if (!resize_keeps_workers()) return std::printf("a failed set_workers changes the number\n"), 1;
   std::printf("%d threads failed to start in turn, %d refusals, nothing leaked\n", per_life,
               n_refused);
   return n_refused > 0 ? 0 : 1;
