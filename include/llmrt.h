@@ -731,7 +731,7 @@ typedef struct llmrt_job_info {
  * Any thread. The result is info's status; out may be NULL. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_job_poll(llmrt_job* job, int32_t timeout_ms,
                                                  llmrt_job_info* out);
-/* Asks a job to stop; it ends with ERR_CANCELLED soon after.
+/* Ends a job with ERR_CANCELLED, even if a read of the source never returns; after the end it does nothing.
  * Any thread; does not wait. Idempotent. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_job_cancel(llmrt_job* job);
 /* Why the job failed; status PENDING while it runs, OK after a good end. Strings live as long as the job.

@@ -13,6 +13,7 @@ Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, Byte
   std::shared_ptr<LoadJob> job(new LoadJob);
   job->timeout_ms_ = timeout_ms;
   job->name_ = first->name();
+  job->cancelled_ = error(Code::cancelled, "%s: loading was cancelled", job->name_.c_str());
   if (timeout_ms > 0) job->limit_ = Deadline::after_us(int64_t{timeout_ms} * 1000);
   ServiceThread thread;
   LLMRT_TRY(thread.start("llmrt-load", [job, host = std::move(host), first = std::move(first),
@@ -46,14 +47,23 @@ void LoadJob::finish(Result<std::shared_ptr<LoadedModel>> result) noexcept {
   changed_.notify_all();
 }
 
+void LoadJob::cancel() noexcept {
+  const std::lock_guard lock(mutex_);
+  progress_.cancel.store(true, std::memory_order_relaxed);
+  if (ended_) return;
+  status_ = std::move(cancelled_);
+  ended_ = true;
+  changed_.notify_all();
+}
+
 // The time limit is looked at by whoever asks: no watchdog thread.
 Status LoadJob::status_locked() {
   if (!ended_ && limit_.passed()) {
-    ended_ = true;
-    cancel();
     status_ =
         error(Code::timeout, "%s: not loaded within timeout_ms = %d", name_.c_str(), timeout_ms_)
             .at("timeout_ms");
+    ended_ = true;
+    progress_.cancel.store(true, std::memory_order_relaxed);
   }
   return ended_ ? status_ : Status(Code::pending);
 }

@@ -1,7 +1,7 @@
 // LoadJob: loading a model on a thread of its own, with progress, cancel and a time limit.
 //
-// Nobody ever joins the thread: whoever waits, waits for the result with a deadline. A read that never returns leaves its thread
-// behind, holding the job's state; if it does return, everything is freed then.
+// Nobody ever joins the thread: whoever waits, waits for the result, the time limit or a cancel. A read that never returns leaves its
+// thread behind, holding the job's state; if it does return, everything is freed then.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +26,7 @@ class LoadJob {
 
   // Code::pending while it runs. Waits up to timeout_ms (< 0: for ever) for the end.
   Status wait(int32_t timeout_ms);
-  void cancel() noexcept { progress_.cancel.store(true, std::memory_order_relaxed); }
+  void cancel() noexcept;
   const JobProgress& progress() const { return progress_; }
   // The model of a job that ended well, once; else the status: pending, its failure, or not_found.
   Result<std::shared_ptr<LoadedModel>> take();
@@ -45,6 +45,7 @@ class LoadJob {
   std::condition_variable changed_;
   bool ended_ = false;
   Status status_;
+  Status cancelled_;  // what cancel() makes it, which must not allocate
   std::shared_ptr<LoadedModel> model_;
 };
 

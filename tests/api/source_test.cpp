@@ -122,3 +122,29 @@ TEST_CASE("source: a path takes no shards, and a file cut short is an error that
   llmrt_source_release(shard);
   llmrt_source_release(memory);
 }
+
+namespace {
+int64_t hanging_read(void* user, int64_t, void*, int64_t) {
+  while (!static_cast<std::atomic<bool>*>(user)->load())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return -1;
+}
+}  // namespace
+
+TEST_CASE("source: a cancelled job has ended though a read hangs") {
+  static std::atomic<bool> go_on{false};  // outlives the read that is left behind
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_callbacks(1000, hanging_read, nullptr, &go_on, &source));
+  llmrt_job* job = nullptr;
+  REQUIRE_OK(llmrt_model_load_async(nullptr, source, nullptr, &job));
+  CHECK(llmrt_job_poll(job, 10, nullptr) == LLMRT_PENDING);
+  std::thread waiter([&] { CHECK(llmrt_job_poll(job, 60000, nullptr) == LLMRT_ERR_CANCELLED); });
+  CHECK_OK(llmrt_job_cancel(job));
+  CHECK_OK(llmrt_job_cancel(job));
+  waiter.join();
+  CHECK(llmrt_job_poll(job, 0, nullptr) == LLMRT_ERR_CANCELLED);
+  CHECK(last_error().find("loading was cancelled") != std::string::npos);
+  llmrt_job_release(job);
+  llmrt_source_release(source);
+  go_on.store(true);
+}
