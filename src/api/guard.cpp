@@ -13,14 +13,24 @@ constinit thread_local ErrorRecord record_of_thread{};
 constinit thread_local int32_t callback_depth = 0;
 constinit std::atomic<bool> is_forked{false};
 
-// Copies what fits, cut at a code point border.
+bool is_inside_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; }
+
+// Copies the text. What does not fit is left out of its middle, at code point borders: the reason behind a long name stays.
 void copy_text(char* to, size_t size, std::string_view text) noexcept {
-  size_t n = text.size();
-  if (n >= size) {
-    n = size - 1;
-    while (n > 0 && (static_cast<unsigned char>(text[n]) & 0xc0u) == 0x80u) --n;
+  constexpr std::string_view kGap = " ... ";
+  size_t head = text.size(),
+         tail = text.size();  // the two ends that stay: [0, head) and [tail, size)
+  if (text.size() >= size) {
+    head = (size - 1 - kGap.size()) / 2;
+    tail = text.size() - head;
+    while (head > 0 && is_inside_code_point(text[head])) --head;
+    while (tail < text.size() && is_inside_code_point(text[tail])) ++tail;
   }
-  std::memcpy(to, text.data(), n);
+  size_t n = text.copy(to, head);
+  if (tail < text.size()) {
+    n += kGap.copy(to + n, kGap.size());
+    n += text.copy(to + n, text.size() - tail, tail);
+  }
   to[n] = '\0';
 }
 

@@ -29,7 +29,8 @@
 
 namespace llmrt::api {
 
-// The thread's last failure: what llmrt_last_error_info shows.
+// The thread's last failure: what llmrt_last_error_info shows. Sentences hold 200 bytes and a name (base/status.h); what is longer than the
+// record loses its middle, which is the name's.
 struct ErrorRecord {
   int32_t status, sys_code, line, column;
   char message[512];

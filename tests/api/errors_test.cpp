@@ -52,6 +52,22 @@ TEST_CASE("errors: a long sentence is cut at a code point") {
   llmrt_strlist_release(list);
 }
 
+TEST_CASE("errors: a long name loses its middle and the reason behind it stays") {
+  llmrt_model* model = nullptr;
+  const char* const reason = ": No such file or directory";
+  for (const size_t length : {10u, 400u, 600u, 4000u}) {
+    std::string path = "/tmp";
+    while (path.size() < length) path += "/" + std::string(20, 'x');
+    CHECK(llmrt_model_load(nullptr, path.c_str(), nullptr, &model) == LLMRT_ERR_NOT_FOUND);
+    const std::string sentence = last_error();
+    CHECK(sentence.find("/tmp/xxx") == 0);
+    CHECK(sentence.size() < 512);
+    CHECK(sentence.substr(sentence.size() - std::strlen(reason)) == reason);
+    CHECK((sentence.find("xx ... ") != std::string::npos) == (length > 400));
+    CHECK(last_where().size() < 256);
+  }
+}
+
 TEST_CASE("errors: ill-formed UTF-8 is told with its offset") {
   llmrt_strlist* list = nullptr;
   REQUIRE_OK(llmrt_strlist_create(&list));
