@@ -21,7 +21,7 @@
  * Results   negative: failure (llmrt_last_error, per thread, says what; success does not clear it), 0: done, positive: done,
  *           with news. A function that returns a count returns the negative status instead when it fails.
  * Threads   every function may be called from any thread at any time. After fork() every call in the child answers
- *           LLMRT_ERR_CLOSED, but for version, version_string, status_name, last_error, last_error_info and free.
+ *           LLMRT_ERR_CLOSED, but for version, version_string, status_name, last_error, last_error_info, the inits and free.
  * Callbacks must not throw or block. Where they run stands with their types. on_event, on_logits and log may call what reads,
  *           tokenizes or renders, the releases, strlist_*, llmrt_request_cancel, llmrt_job_cancel and llmrt_job_take_model; what
  *           makes, starts, waits or steers answers LLMRT_ERR_BUSY there. alloc, dealloc, thread_hook, read and done call nothing

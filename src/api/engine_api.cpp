@@ -37,14 +37,13 @@ using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 void llmrt_engine_options_init(llmrt_engine_options* options, size_t struct_size) {
-  LLMRT_ENTRY_VOID { init_options(options, struct_size); };
+  LLMRT_ENTRY_PURE { init_options(options, struct_size); };
 }
 
 llmrt_status llmrt_engine_create(llmrt_model* model, const llmrt_engine_options* options,
                                  llmrt_engine** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_ASSIGN(const llmrt_engine_options o, read_options(options));
     LLMRT_ASSIGN(const EngineOptions e, to_engine_options(o));
@@ -154,14 +153,13 @@ llmrt_status llmrt_evaluate(llmrt_engine* engine, const int32_t* tokens, size_t 
 }
 
 void llmrt_gen_options_init(llmrt_gen_options* options, size_t struct_size) {
-  LLMRT_ENTRY_VOID { init_options(options, struct_size); };
+  LLMRT_ENTRY_PURE { init_options(options, struct_size); };
 }
 
 llmrt_status llmrt_submit_text(llmrt_engine* engine, const char* utf8, size_t len,
                                const llmrt_gen_options* options, llmrt_request** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_ASSIGN(const std::string_view text, text_argument("utf8", utf8, len));
@@ -181,9 +179,8 @@ llmrt_status llmrt_submit_text(llmrt_engine* engine, const char* utf8, size_t le
 
 llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, size_t n,
                                  const llmrt_gen_options* options, llmrt_request** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_TRY(need("tokens", tokens));
@@ -199,9 +196,8 @@ llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, si
 
 llmrt_status llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
                                const llmrt_gen_options* options, llmrt_request** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     ChatInput input;

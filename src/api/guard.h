@@ -12,9 +12,11 @@
 //
 //   LLMRT_ENTRY          may run inside a callback: reads, cancels, releases
 //   LLMRT_ENTRY_OUTSIDE  waits or starts work: ERR_BUSY inside a callback
+//   LLMRT_ENTRY_GIVES(out), LLMRT_ENTRY_MAKES(out)  the same two for functions that hand something out: *out (if there is an out) is
+//                        nullptr first of all, so that it never holds what the caller had there
 //   LLMRT_ENTRY_COUNT    returns a number, negative: the status
 //   LLMRT_ENTRY_VALUE(f) returns a pointer or flags, f after a failure
-//   LLMRT_ENTRY_PURE     constant answers: no checks, cannot fail
+//   LLMRT_ENTRY_PURE     constant answers and defaults: no checks, cannot fail
 #pragma once
 
 #include <cstdint>
@@ -87,6 +89,11 @@ Code run_guarded(bool outside_callbacks, Body&& body) noexcept {
   }
 }
 
+template <class T>
+void clear(T** out) noexcept {
+  if (out) *out = nullptr;
+}
+
 struct StatusEntry {
   bool outside = false;
   template <class Body>
@@ -142,6 +149,8 @@ struct PureEntry {
 
 #define LLMRT_ENTRY ::llmrt::api::StatusEntry{false} % [&]() -> ::llmrt::Status
 #define LLMRT_ENTRY_OUTSIDE ::llmrt::api::StatusEntry{true} % [&]() -> ::llmrt::Status
+#define LLMRT_ENTRY_GIVES(out) ::llmrt::api::clear(out), LLMRT_ENTRY
+#define LLMRT_ENTRY_MAKES(out) ::llmrt::api::clear(out), LLMRT_ENTRY_OUTSIDE
 #define LLMRT_ENTRY_COUNT ::llmrt::api::CountEntry{} % [&]() -> ::llmrt::Result<int32_t>
 #define LLMRT_ENTRY_VALUE(type, fallback) \
   ::llmrt::api::ValueEntry<type>{fallback} % [&]() -> ::llmrt::Result<type>

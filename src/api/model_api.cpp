@@ -87,14 +87,13 @@ using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 void llmrt_model_options_init(llmrt_model_options* options, size_t struct_size) {
-  LLMRT_ENTRY_VOID { init_options(options, struct_size); };
+  LLMRT_ENTRY_PURE { init_options(options, struct_size); };
 }
 
 llmrt_status llmrt_model_load(llmrt_runtime* runtime, const char* utf8_path,
                               const llmrt_model_options* options, llmrt_model** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const std::string_view path, text_argument("utf8_path", utf8_path));
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_path(path));
     LLMRT_ASSIGN(LoadOrder order, read_order(runtime, std::move(bytes), {}, options));
@@ -104,9 +103,8 @@ llmrt_status llmrt_model_load(llmrt_runtime* runtime, const char* utf8_path,
 
 llmrt_status llmrt_model_load_source(llmrt_runtime* runtime, llmrt_source* source,
                                      const llmrt_model_options* options, llmrt_model** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(source));
     SourceParts parts = parts_of(*s);
     LLMRT_ASSIGN(LoadOrder order,
@@ -117,9 +115,8 @@ llmrt_status llmrt_model_load_source(llmrt_runtime* runtime, llmrt_source* sourc
 
 llmrt_status llmrt_model_load_async(llmrt_runtime* runtime, llmrt_source* source,
                                     const llmrt_model_options* options, llmrt_job** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(source));
     SourceParts parts = parts_of(*s);
     LLMRT_ASSIGN(LoadOrder order,
@@ -163,10 +160,9 @@ llmrt_status llmrt_model_get_info(const llmrt_model* model, llmrt_model_info* ou
 
 llmrt_status llmrt_model_metadata(const llmrt_model* model, const char* key,
                                   char** out_value_json) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out_value_json) {
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_TRY(need("out_value_json", out_value_json));
-    *out_value_json = nullptr;
     LLMRT_ASSIGN(const std::string_view wanted, text_argument("key", key));
     LLMRT_ASSIGN(const WeightSource* source, source_of(*m));
     const Metadata& metadata = source->metadata();
@@ -186,9 +182,7 @@ int32_t llmrt_model_metadata_count(const llmrt_model* model) {
 
 llmrt_status llmrt_model_metadata_at(const llmrt_model* model, int32_t i, char** out_key,
                                      char** out_value_json) {
-  return LLMRT_ENTRY {
-    if (out_key) *out_key = nullptr;
-    if (out_value_json) *out_value_json = nullptr;
+  return clear(out_key), LLMRT_ENTRY_GIVES(out_value_json) {
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_ASSIGN(const WeightSource* source, source_of(*m));
     const Metadata& metadata = source->metadata();
@@ -280,10 +274,9 @@ llmrt_status llmrt_job_error(const llmrt_job* job, llmrt_error_info* out) {
 }
 
 llmrt_status llmrt_job_take_model(llmrt_job* job, llmrt_model** out) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out) {
     LLMRT_ASSIGN(const auto j, get(job));
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(std::shared_ptr<LoadedModel> model, j->job->take());
     *out = give_model(std::move(model));
     return Status();

@@ -16,10 +16,9 @@ extern "C" {
 llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
                                const llmrt_model_options* model_options,
                                const llmrt_engine_options* engine_options, llmrt_plan** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     const IeeeFloatScope floats;
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(source));
     LLMRT_ASSIGN(const llmrt_model_options mo, read_options(model_options));
     LLMRT_ASSIGN(const ModelOptions m, to_model_options(mo));

@@ -97,10 +97,9 @@ void llmrt_request_release(llmrt_request* request) {
 }
 
 llmrt_status llmrt_request_text(const llmrt_request* request, int32_t sample, char** out) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out) {
     LLMRT_ASSIGN(const auto r, get(request));
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_TRY(check_sample(*r, sample));
     return give_text(r->request->text(sample), out);
   };
@@ -116,10 +115,9 @@ llmrt_status llmrt_request_tokens(const llmrt_request* request, int32_t sample, 
 }
 
 llmrt_status llmrt_request_message(const llmrt_request* request, int32_t sample, char** out_json) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out_json) {
     LLMRT_ASSIGN(const auto r, get(request));
     LLMRT_TRY(need("out_json", out_json));
-    *out_json = nullptr;
     LLMRT_TRY(check_sample(*r, sample));
     Json message = {{"role", "assistant"},
                     {"content", r->request->text(sample)},

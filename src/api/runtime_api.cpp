@@ -117,13 +117,12 @@ using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 void llmrt_runtime_options_init(llmrt_runtime_options* options, size_t struct_size) {
-  LLMRT_ENTRY_VOID { init_options(options, struct_size); };
+  LLMRT_ENTRY_PURE { init_options(options, struct_size); };
 }
 
 llmrt_status llmrt_runtime_create(const llmrt_runtime_options* options, llmrt_runtime** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const llmrt_runtime_options o, read_options(options));
     LLMRT_TRY(check(o));
     if (o.alloc && !set_allocator({o.alloc, o.dealloc, o.user}))
@@ -157,10 +156,9 @@ llmrt_status llmrt_runtime_set_workers(llmrt_runtime* runtime, int32_t worker_th
 }
 
 llmrt_status llmrt_runtime_next_log(llmrt_runtime* runtime, int32_t* level, char** message) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(message) {
     LLMRT_TRY(need("level", level));
     LLMRT_TRY(need("message", message));
-    *message = nullptr;
     LLMRT_ASSIGN(const auto r, runtime_or_default(runtime));
     std::string line;
     if (!r->core->router.pop(*level, line)) return Status(Code::pending);

@@ -58,14 +58,13 @@ using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 void llmrt_session_options_init(llmrt_session_options* options, size_t struct_size) {
-  LLMRT_ENTRY_VOID { init_options(options, struct_size); };
+  LLMRT_ENTRY_PURE { init_options(options, struct_size); };
 }
 
 llmrt_status llmrt_session_create(llmrt_engine* engine, const llmrt_session_options* options,
                                   llmrt_session** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_session_options o, read_options(options));
     LLMRT_ASSIGN(SessionOptions s, to_session_options(o));
@@ -99,9 +98,8 @@ llmrt_status llmrt_session_add_json(llmrt_session* session, const char* message_
 
 llmrt_status llmrt_session_submit(llmrt_session* session, const llmrt_gen_options* options,
                                   llmrt_request** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(session));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
@@ -117,9 +115,8 @@ llmrt_status llmrt_session_submit(llmrt_session* session, const llmrt_gen_option
 }
 
 llmrt_status llmrt_session_prefill(llmrt_session* session, llmrt_request** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(session));
     llmrt_gen_options o;
     defaults(o);
@@ -133,9 +130,8 @@ llmrt_status llmrt_session_prefill(llmrt_session* session, llmrt_request** out) 
 }
 
 llmrt_status llmrt_session_fork(const llmrt_session* session, llmrt_session** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const auto s, get(session));
     LLMRT_ASSIGN(auto copy, s->session->fork());
     *out = make_handle<llmrt_session>(std::make_shared<SessionObject>(s->core, std::move(copy)));
@@ -159,10 +155,9 @@ int32_t llmrt_session_token_count(const llmrt_session* session) {
 }
 
 llmrt_status llmrt_session_history(const llmrt_session* session, char** out_json) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out_json) {
     LLMRT_ASSIGN(const auto s, get(session));
     LLMRT_TRY(need("out_json", out_json));
-    *out_json = nullptr;
     LLMRT_ASSIGN(const std::string json, s->session->history());
     return give_text(json, out_json);
   };
@@ -170,9 +165,8 @@ llmrt_status llmrt_session_history(const llmrt_session* session, char** out_json
 
 llmrt_status llmrt_model_ask(llmrt_model* model, const char* user_text,
                              const llmrt_gen_options* options, char** out_text) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out_text) {
     LLMRT_TRY(need("out_text", out_text));
-    *out_text = nullptr;
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_ASSIGN(const std::string_view text, text_argument("user_text", user_text));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
@@ -200,9 +194,8 @@ llmrt_status llmrt_model_ask(llmrt_model* model, const char* user_text,
 
 llmrt_status llmrt_session_ask(llmrt_session* session, const char* user_text,
                                const llmrt_gen_options* options, char** out_text) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out_text) {
     LLMRT_TRY(need("out_text", out_text));
-    *out_text = nullptr;
     LLMRT_ASSIGN(const auto s, get(session));
     LLMRT_ASSIGN(const std::string_view text, text_argument("user_text", user_text));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));

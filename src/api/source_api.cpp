@@ -31,9 +31,8 @@ using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
 extern "C" {
 
 llmrt_status llmrt_source_from_path(const char* utf8_path, llmrt_source** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_ASSIGN(const std::string_view path, text_argument("utf8_path", utf8_path));
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_path(path));
     return give_source(std::move(bytes), out);
@@ -42,9 +41,8 @@ llmrt_status llmrt_source_from_path(const char* utf8_path, llmrt_source** out) {
 
 llmrt_status llmrt_source_from_memory(const void* data, size_t size, llmrt_done_fn done, void* user,
                                       llmrt_source** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_TRY(need("data", data));
     if (size == 0) return refuse("size", "0", "1 and up");
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_memory(data, size, done, user));
@@ -54,9 +52,8 @@ llmrt_status llmrt_source_from_memory(const void* data, size_t size, llmrt_done_
 
 llmrt_status llmrt_source_from_callbacks(int64_t size, llmrt_read_fn read, llmrt_done_fn done,
                                          void* user, llmrt_source** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     if (!read) return error(Code::invalid_argument, "read is NULL").at("read");
     LLMRT_TRY(check_range("size", size, 1, kNoMost));
     LLMRT_ASSIGN(ByteSourcePtr bytes,
@@ -66,9 +63,8 @@ llmrt_status llmrt_source_from_callbacks(int64_t size, llmrt_read_fn read, llmrt
 }
 
 llmrt_status llmrt_source_from_fd(int32_t fd, int64_t offset, int64_t length, llmrt_source** out) {
-  return LLMRT_ENTRY_OUTSIDE {
+  return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     LLMRT_TRY(check_range("fd", fd, 0, kNoMost));
     LLMRT_TRY(check_range("offset", offset, 0, kNoMost));
     LLMRT_TRY(check_range("length", length, -1, kNoMost));

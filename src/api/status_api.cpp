@@ -106,9 +106,8 @@ void llmrt_free(void* p) {
 }
 
 llmrt_status llmrt_strlist_create(llmrt_strlist** out) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out) {
     LLMRT_TRY(need("out", out));
-    *out = nullptr;
     *out = make_handle<llmrt_strlist>(std::make_shared<StrListObject>());
     return Status();
   };

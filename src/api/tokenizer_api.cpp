@@ -63,10 +63,9 @@ llmrt_status llmrt_tokenize(const llmrt_model* model, const char* utf8, size_t l
 
 llmrt_status llmrt_detokenize(const llmrt_model* model, const int32_t* tokens, size_t n,
                               uint32_t flags, char** out_utf8) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out_utf8) {
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_TRY(need("out_utf8", out_utf8));
-    *out_utf8 = nullptr;
     if (n > 0) LLMRT_TRY(need("tokens", tokens));
     LLMRT_TRY(check_range("flags", flags, 0, 1));
     LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
@@ -117,10 +116,9 @@ uint32_t llmrt_token_attr(const llmrt_model* model, int32_t token) {
 llmrt_status llmrt_chat_render(const llmrt_model* model, const char* messages_json,
                                const char* tools_json, const char* kwargs_json,
                                int32_t add_generation_prompt, char** out_prompt) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out_prompt) {
     LLMRT_ASSIGN(const auto m, get(model));
     LLMRT_TRY(need("out_prompt", out_prompt));
-    *out_prompt = nullptr;
     LLMRT_ASSIGN(const ChatInput input,
                  read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
     LLMRT_TRY(check_chat(*m->model));
@@ -133,9 +131,8 @@ llmrt_status llmrt_chat_render(const llmrt_model* model, const char* messages_js
 llmrt_status llmrt_template_render(const char* template_text, const char* messages_json,
                                    const char* tools_json, const char* kwargs_json,
                                    int32_t add_generation_prompt, char** out_prompt) {
-  return LLMRT_ENTRY {
+  return LLMRT_ENTRY_GIVES(out_prompt) {
     LLMRT_TRY(need("out_prompt", out_prompt));
-    *out_prompt = nullptr;
     LLMRT_ASSIGN(const std::string_view source, text_argument("template_text", template_text));
     LLMRT_ASSIGN(const ChatInput input,
                  read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));

@@ -1,6 +1,6 @@
 /* The library and the life of a process.
  *   process exit MODEL            leaves main() with live handles and a running answer
- *   process fork MODEL            every call in a forked child is ERR_CLOSED; the parent goes on
+ *   process fork MODEL            every call in a forked child is ERR_CLOSED and leaves nothing undefined; the parent goes on
  *   process twice MODEL LIBRARY   two copies of the library under RTLD_LOCAL, both answering; a handle of one is nothing to the other */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -39,10 +39,14 @@ static int after_fork(const char* path) {
   REQUIRE(llmrt_model_load(NULL, path, NULL, &model) == LLMRT_OK);
   const pid_t child = fork();
   if (child == 0) {
-    llmrt_model* second;
+    llmrt_model* second = model;
     llmrt_strlist* list;
+    llmrt_gen_options o;
+    memset(&o, 0xaa, sizeof o);
+    llmrt_gen_options_init(&o, sizeof o);
     const int closed = llmrt_model_ask(model, "hi", NULL, &text) == LLMRT_ERR_CLOSED &&
-                       llmrt_model_load(NULL, path, NULL, &second) == LLMRT_ERR_CLOSED &&
+                       llmrt_model_load(NULL, path, NULL, &second) == LLMRT_ERR_CLOSED && !second &&
+                       o.struct_size == sizeof o && o.max_tokens == -1 &&
                        llmrt_strlist_create(&list) == LLMRT_ERR_CLOSED &&
                        strstr(llmrt_last_error(), "fork") != NULL;
     llmrt_model_release(model);
