@@ -4,6 +4,8 @@
 //
 //   d1_schedules MODEL.gguf [--schedules 20] [--seed 1] [--verbose]
 //
+// The first schedule and two of three others have a prompt of 300 tokens or more, of more than the window where that is up to 610.
+//
 // Exit 0: all equal. 1: a difference (prints schedule, request, sample, step). 2: usage. 77: no such file.
 #include <algorithm>
 #include <cinttypes>
@@ -125,9 +127,15 @@ int main(int argc, char** argv) {
   }
   const std::shared_ptr<const LoadedModel> model = std::move(loaded).value();
   const auto n_vocab = static_cast<Token>(model->def.program.n_vocab);
+  // Attention cuts its keys into chunks at absolute positions: some prompts reach into the second or third. Where the model has a
+  // window that prompts can outgrow by more than a block, some do, so that blocks slide out.
+  constexpr int64_t kKeyChunk = 256, kMostPrompt = 700;
+  const auto window = static_cast<int64_t>(model->def.hparams.window);
+  const bool slides = window > 0 && window + 90 <= kMostPrompt;
+  const int64_t shortest_long = slides ? std::max<int64_t>(300, window + 90) : 300;
 
   EngineCounters seen;
-  int64_t n_steps = 0, n_rows = 0;
+  int64_t n_steps = 0, n_rows = 0, n_rows_past_chunk = 0, n_rows_past_window = 0;
   for (int schedule = 0; schedule < n_schedules; ++schedule) {
     std::mt19937_64 rng(seed * 1000003 + static_cast<uint64_t>(schedule));
     auto pick = [&](int64_t lo, int64_t hi) {
@@ -139,12 +147,20 @@ int main(int argc, char** argv) {
     for (int64_t i = pick(40, 120); i > 0; --i)
       shared.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
     std::vector<Job> jobs(static_cast<size_t>(pick(4, 7)));
+    const bool has_long = pick(0, 2) != 0 || schedule == 0;
+    const Job* long_job =
+        has_long ? &jobs[static_cast<size_t>(pick(0, static_cast<int64_t>(jobs.size()) - 1))]
+                 : nullptr;
     for (Job& job : jobs) {
       if (pick(0, 1))
         job.prompt.assign(shared.begin(),
                           shared.begin() + pick(1, static_cast<int64_t>(shared.size())));
       for (int64_t i = pick(1, 90); i > 0; --i)
         job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
+      if (&job == long_job)
+        for (int64_t i = pick(shortest_long, kMostPrompt) - static_cast<int64_t>(job.prompt.size());
+             i > 0; --i)
+          job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
       job.params.max_tokens = static_cast<int32_t>(pick(8, 24));
       job.params.n = pick(0, 3) == 0 ? static_cast<int32_t>(pick(2, 3)) : 1;
       job.params.seed = static_cast<int64_t>(rng() >> 1);
@@ -182,6 +198,7 @@ int main(int argc, char** argv) {
     for (const Job& job : jobs)
       largest = std::max(largest, job.params.n * (static_cast<int64_t>(job.prompt.size()) +
                                                   job.params.max_tokens + options.block_tokens));
+    largest += kFirstBlock * options.block_tokens;  // blocks of the pool that hold no tokens
     if (pick(0, 2)) options.kv_budget = plan.kv_per_token * (largest + pick(32, 250));
     auto engine = make_engine(model, options);
     size_t submitted = 0;
@@ -255,17 +272,32 @@ int main(int argc, char** argv) {
             return 1;
           }
         n_rows += static_cast<int64_t>(b.size());
+        for (size_t i = 0; i < b.size(); ++i) {  // the row at this position sees all keys up to it
+          const auto position = static_cast<int64_t>(job.prompt.size() + i) - 1;
+          n_rows_past_chunk += position >= kKeyChunk;
+          n_rows_past_window += window > 0 && position >= window;
+        }
       }
     }
     if (verbose) std::printf("schedule %d: %zu requests, %d steps\n", schedule, jobs.size(), steps);
   }
-  std::printf(
-      "%d schedules, %" PRId64 " steps, %" PRId64 " logits rows bit-equal; preemption %" PRId64
-      ", eviction %" PRId64 ", fork %" PRId64 ", copy_on_write %" PRId64 ", window_slide %" PRId64
-      ", chunk_border %" PRId64 ", cancel prefill/decode/suspended %" PRId64 "/%" PRId64 "/%" PRId64
-      ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64 "\n",
-      n_schedules, n_steps, n_rows, seen.preemption, seen.eviction, seen.fork, seen.copy_on_write,
-      seen.window_slide, seen.chunk_border, seen.cancel_prefill, seen.cancel_decode,
-      seen.cancel_suspended, seen.failed_reserve, seen.budget_stop, seen.prefix_hit);
+  std::printf("%d schedules, %" PRId64 " steps, %" PRId64
+              " logits rows bit-equal; preemption %" PRId64 ", eviction %" PRId64 ", fork %" PRId64
+              ", copy_on_write %" PRId64 ", window_slide %" PRId64 ", chunk_border %" PRId64
+              ", cancel prefill/decode/suspended %" PRId64 "/%" PRId64 "/%" PRId64
+              ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64
+              "; rows past a key chunk %" PRId64 ", past the window %" PRId64 "\n",
+              n_schedules, n_steps, n_rows, seen.preemption, seen.eviction, seen.fork,
+              seen.copy_on_write, seen.window_slide, seen.chunk_border, seen.cancel_prefill,
+              seen.cancel_decode, seen.cancel_suspended, seen.failed_reserve, seen.budget_stop,
+              seen.prefix_hit, n_rows_past_chunk, n_rows_past_window);
+  if (n_schedules > 0 && n_rows_past_chunk == 0) {
+    std::printf("no row compared lies past the first key chunk\n");
+    return 1;
+  }
+  if (n_schedules > 0 && slides && (n_rows_past_window == 0 || seen.window_slide == 0)) {
+    std::printf("the window never slid\n");
+    return 1;
+  }
   return 0;
 }
