@@ -208,10 +208,7 @@ llmrt_status llmrt_session_ask(llmrt_session* session, const char* user_text,
     TurnStarter start(s->core, o, std::move(params));
     LLMRT_ASSIGN(const auto turn, s->session->ask(text, tools, kwargs, max_tokens, start));
     const ReleaseAtEnd release_at_end{start.handle};
-    if (Status status = turn->request->wait_to_end(); !status.ok()) {
-      s->session->undo_ask(*turn);
-      return status;
-    }
+    LLMRT_TRY(turn->request->wait_to_end());
     return give_text(turn->request->text(0), out_text);
   };
 }

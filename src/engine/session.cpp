@@ -85,10 +85,13 @@ Status Session::settle() const {
   const Status result = turn->request->wait(0);
   if (result.code() == Code::pending)
     return error(Code::busy, "the session's answer is under way; wait for it or cancel it");
-  const bool kept = result.code() == Code::cancelled && turn->request->keeps_partial();
+  const bool kept =
+      result.code() == Code::cancelled && turn->request->keeps_partial() && !turn->brought_message;
   if (turn->joins && (result.ok() || kept)) {
     Json message = {{"role", "assistant"}, {"content", turn->request->text(0)}};
     state_->messages.push_back(std::move(message));
+  } else if (turn->brought_message) {
+    state_->messages.pop_back();
   }
   state_->turn = nullptr;
   return Status();
@@ -131,41 +134,51 @@ Result<std::vector<Token>> Session::encode(size_t skip, std::string_view tools_j
   return encode_chat(*model.chat_template, *model.tokenizer, input);
 }
 
-// First message of the second-oldest turn from `skip` on; the history's size if there is none: a turn begins with the user.
-size_t Session::next_droppable_turn(size_t skip) const {
-  const auto& messages = state_->messages;
-  size_t i = skip;
-  while (i < messages.size() && !has_role(messages[i], "user")) ++i;
-  for (++i; i < messages.size(); ++i)
-    if (has_role(messages[i], "user")) return i;
-  return messages.size();
+// The messages a prompt may begin with: the history's first and that of every turn but the oldest; a turn begins with the user.
+std::vector<size_t> Session::prompt_starts() const {
+  std::vector<size_t> starts = {0};
+  bool oldest = true;
+  for (size_t i = 0; i < state_->messages.size(); ++i) {
+    if (!has_role(state_->messages[i], "user")) continue;
+    if (!oldest) starts.push_back(i);
+    oldest = false;
+  }
+  return starts;
 }
 
-// drop_oldest: oldest turns are left out of the prompt (not out of the history) until the answer has room.
+// drop_oldest: as few of the oldest turns as need be are left out of the prompt (not out of the history) to give the answer room. Leaving
+// out more never makes a prompt longer, so the number is found by halving: a render costs as much as the history is long.
 Result<std::vector<Token>> Session::prompt(std::string_view tools_json,
                                            std::string_view kwargs_json, int32_t max_tokens) const {
-  size_t skip = 0;
   const EngineOptions& options = engine_.options();
   const uint32_t quarter = options.ctx_tokens / 4;
   const uint32_t room =
       max_tokens < 0 ? quarter : std::min(static_cast<uint32_t>(max_tokens), quarter);
-  while (true) {
-    LLMRT_ASSIGN(std::vector<Token> ids, encode(skip, tools_json, kwargs_json, true));
-    if (!options_.drop_oldest || ids.size() + room <= options.ctx_tokens) return ids;
-    const size_t next = next_droppable_turn(skip);
-    if (next == state_->messages.size()) return ids;
-    skip = next;
+  LLMRT_ASSIGN(std::vector<Token> ids, encode(0, tools_json, kwargs_json, true));
+  const auto fits = [&] { return ids.size() + room <= options.ctx_tokens; };
+  if (!options_.drop_oldest || fits()) return ids;
+  const std::vector<size_t> starts = prompt_starts();
+  // starts[0 .. low) do not fit; starts[high] does, or is the last; ids begin at starts[at]
+  size_t low = std::min<size_t>(1, starts.size() - 1), high = starts.size() - 1, at = 0;
+  while (low < high) {
+    at = (low + high) / 2;
+    LLMRT_ASSIGN(ids, encode(starts[at], tools_json, kwargs_json, true));
+    fits() ? high = at : low = at + 1;
   }
+  if (at != high) {
+    LLMRT_ASSIGN(ids, encode(starts[high], tools_json, kwargs_json, true));
+  }
+  return ids;
 }
 
 Result<std::shared_ptr<SessionTurn>> Session::begin(std::string_view tools_json,
                                                     std::string_view kwargs_json,
-                                                    int32_t max_tokens, bool joins, Start start) {
+                                                    int32_t max_tokens, SessionTurn kind,
+                                                    Start start) {
   if (state_->messages.empty())
     return error(Code::invalid_argument, "the session has no message to answer; add one first");
   LLMRT_ASSIGN(std::vector<Token> ids, prompt(tools_json, kwargs_json, max_tokens));
-  auto turn = std::make_shared<SessionTurn>();
-  turn->joins = joins;
+  auto turn = std::make_shared<SessionTurn>(std::move(kind));
   LLMRT_ASSIGN(turn->request, start(std::move(ids)));
   state_->turn = turn;
   return turn;
@@ -176,7 +189,7 @@ Result<std::shared_ptr<SessionTurn>> Session::submit(std::string_view tools_json
                                                      int32_t max_tokens, Start start) {
   const std::lock_guard lock(mutex_);
   LLMRT_TRY(settle());
-  return begin(tools_json, kwargs_json, max_tokens, true, start);
+  return begin(tools_json, kwargs_json, max_tokens, {}, start);
 }
 
 Result<std::shared_ptr<SessionTurn>> Session::ask(std::string_view content,
@@ -194,20 +207,13 @@ Result<std::shared_ptr<SessionTurn>> Session::ask(std::string_view content,
   };
   state_->messages.push_back({{"role", "user"}, {"content", content}});
   const Rollback rollback{*state_};
-  return begin(tools_json, kwargs_json, max_tokens, true, start);
-}
-
-void Session::undo_ask(const SessionTurn& turn) {
-  const std::lock_guard lock(mutex_);
-  if (state_->turn.get() != &turn) return;  // settled by another thread: the history went on
-  state_->turn = nullptr;
-  state_->messages.pop_back();
+  return begin(tools_json, kwargs_json, max_tokens, {.brought_message = true}, start);
 }
 
 Result<std::shared_ptr<SessionTurn>> Session::prefill(Start start) {
   const std::lock_guard lock(mutex_);
   LLMRT_TRY(settle());
-  return begin({}, {}, 0, false, start);
+  return begin({}, {}, 0, {.joins = false}, start);
 }
 
 Result<std::unique_ptr<Session>> Session::fork() const {

@@ -5,7 +5,7 @@
 //
 // At most one turn is in flight; until it is settled every change answers busy. A turn settles lazily, at the next call after its
 // request ended: stop or length joins the history; cancelled joins it only if the cancel that ended it said keep_partial; anything
-// else leaves the history as it was. Any thread.
+// else leaves the history as it was, without the user message that ask() brought. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -30,8 +30,9 @@ struct SessionOptions {
 
 // An answer in flight.
 struct SessionTurn {
-  RequestPtr request;
-  bool joins = true;  // false: prefill
+  RequestPtr request = nullptr;
+  bool joins = true;             // false: prefill
+  bool brought_message = false;  // the history's last message came with it and goes with it
 };
 
 class Session {
@@ -49,11 +50,10 @@ class Session {
   Result<std::shared_ptr<SessionTurn>> submit(std::string_view tools_json,
                                               std::string_view kwargs_json, int32_t max_tokens,
                                               Start start);
-  // Adds a user message and submits; if that fails the message is taken back. After an answer that did not join, undo_ask() does it.
+  // Adds a user message and submits; if that fails or the answer does not join, the message is taken back.
   Result<std::shared_ptr<SessionTurn>> ask(std::string_view content, std::string_view tools_json,
                                            std::string_view kwargs_json, int32_t max_tokens,
                                            Start start);
-  void undo_ask(const SessionTurn& turn);
   Result<std::shared_ptr<SessionTurn>> prefill(Start start);
   Result<std::unique_ptr<Session>> fork() const;
   Status rewind(int32_t keep_messages);
@@ -68,10 +68,10 @@ class Session {
                                     std::string_view kwargs_json, bool add_generation_prompt) const;
   Result<std::vector<Token>> prompt(std::string_view tools_json, std::string_view kwargs_json,
                                     int32_t max_tokens) const;
-  size_t next_droppable_turn(size_t skip) const;
+  std::vector<size_t> prompt_starts() const;
   Result<std::shared_ptr<SessionTurn>> begin(std::string_view tools_json,
                                              std::string_view kwargs_json, int32_t max_tokens,
-                                             bool joins, Start start);
+                                             SessionTurn kind, Start start);
 
   const Engine& engine_;
   SessionOptions options_;

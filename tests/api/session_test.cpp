@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -143,8 +144,7 @@ TEST_CASE("session: system message, JSON messages and forks") {
   CHECK(llmrt_session_add_json(session, "[]") == LLMRT_ERR_INVALID_ARGUMENT);
   CHECK(llmrt_session_add_json(session, R"({"role":"user","content":5})") ==
         LLMRT_ERR_INVALID_ARGUMENT);
-  CHECK(last_error() ==
-        "message_json: content is of type number; allowed: string, array and null");
+  CHECK(last_error() == "message_json: content is of type number; allowed: string, array and null");
   const std::string deep =
       R"({"role":"user","content":)" + std::string(100000, '[') + std::string(100000, ']') + "}";
   CHECK(llmrt_session_add_json(session, deep.c_str()) == LLMRT_ERR_INVALID_ARGUMENT);
@@ -223,4 +223,69 @@ TEST_CASE("session: ask on an engine that another thread steps waits for the ans
   over = true;
   stepper.join();
   CHECK(llmrt_session_token_count(session.get()) > 0);
+}
+
+TEST_CASE("session: a failed ask takes its message back whoever looks at the history meanwhile") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto session = make_session(engine.get());
+  REQUIRE_OK(llmrt_session_add(session.get(), "user", "x"));
+  CHECK_OK(llmrt_engine_pause(engine.get()));  // so that no answer comes
+  std::atomic<bool> over{false};
+  std::thread reader([&] {
+    while (!over) history_of(session.get());
+  });
+  llmrt_gen_options o = greedy(5);
+  o.timeout_ms = 5;
+  for (int i = 0; i < 20; ++i) {
+    char* answer = nullptr;
+    CHECK(llmrt_session_ask(session.get(), "hi", &o, &answer) == LLMRT_ERR_TIMEOUT);
+    CHECK(history_of(session.get()) == R"([{"role":"user","content":"x"}])");
+  }
+  over = true;
+  reader.join();
+}
+
+TEST_CASE("session: overflow 2 leaves out as few turns as give the answer room") {
+  const auto model = load_table();
+  llmrt_engine_options eo = engine_options();
+  eo.ctx_tokens = 128;
+  eo.overflow = 2;
+  llmrt_engine* engine = nullptr;
+  REQUIRE_OK(llmrt_engine_create(model.get(), &eo, &engine));
+  const Owned<llmrt_engine> owner(engine);
+  CHECK_OK(llmrt_engine_pause(engine));  // so that no answer joins
+  llmrt_session_options so;
+  llmrt_session_options_init(&so, sizeof so);
+  for (const char* system : {static_cast<const char*>(nullptr), "be brief"}) {
+    so.system = system;
+    llmrt_session* session = nullptr;
+    REQUIRE_OK(llmrt_session_create(engine, &so, &session));
+    const Owned<llmrt_session> session_owner(session);
+    std::vector<std::string> turns;  // as JSON
+    for (size_t i = 0; i < 40; ++i) {
+      const std::string question(1 + i * 7 % 23, 'q'), answer(1 + i * 5 % 17, 'z');
+      REQUIRE_OK(llmrt_session_add(session, "user", question.c_str()));
+      const int32_t max_tokens = static_cast<int32_t>(i % 40);
+      llmrt_gen_options o = greedy(max_tokens);
+      const auto request = submit_turn(session, &o);
+      llmrt_request_cancel(request.get(), 0);
+      llmrt_usage usage = {};
+      usage.struct_size = sizeof usage;
+      REQUIRE_OK(llmrt_request_usage(request.get(), &usage));
+      turns.push_back(R"({"role":"user","content":")" + question + "\"}");
+
+      int32_t expected = 0;
+      for (size_t skip = 0; skip < turns.size(); ++skip) {
+        std::string messages = system ? R"([{"role":"system","content":"be brief"},)" : "[";
+        for (size_t t = skip; t < turns.size(); ++t) messages += turns[t] + ',';
+        messages.back() = ']';
+        REQUIRE_OK(llmrt_chat_count(model.get(), messages.c_str(), nullptr, nullptr, 1, &expected));
+        if (expected + std::min(max_tokens, 32) <= 128) break;
+      }
+      CHECK(usage.prompt_tokens == expected);
+      REQUIRE_OK(llmrt_session_add(session, "assistant", answer.c_str()));
+      turns.back() += R"(,{"role":"assistant","content":")" + answer + "\"}";
+    }
+  }
 }
