@@ -240,6 +240,11 @@ Status EngineImpl::trim(int32_t level) {
 }
 
 Status EngineImpl::close(int32_t timeout_ms) {
+  if (shared_->paused) {
+    const std::lock_guard lock(shared_->mutex);
+    for (const auto& request : shared_->live)
+      request->note_progress();  // the silence was the host's
+  }
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;

@@ -237,6 +237,19 @@ TEST_CASE("engine async: callbacks come in order with DONE last, may read, and m
   }
 }
 
+TEST_CASE("engine async: a pause is no silence of the requests") {
+  for (bool host : {true, false}) {
+    EngineBench b(host ? EngineBench::host_stepped() : EngineBench::threaded());
+    GenParams params = params_for(5);
+    params.stall_timeout_ms = 400;
+    CHECK(b.engine->pause().ok());
+    auto request = b.submit(some_prompt(10), params);
+    sleep_ms(500);
+    CHECK(b.engine->resume().ok());
+    CHECK(request->wait(5000).ok());
+  }
+}
+
 TEST_CASE("engine async: a request with callbacks is swept up once they have returned") {
   EngineBench b(EngineBench::threaded());
   GenParams params = params_for(3);
