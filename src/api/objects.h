@@ -160,6 +160,8 @@ class EngineCore {
 
 struct EngineObject final : Object {
   explicit EngineObject(std::shared_ptr<EngineCore> c) : core(std::move(c)) {}
+  // Nobody can resume it any more; what requests and sessions still want goes on.
+  void on_release() override { static_cast<void>(core->engine().resume()); }
   std::shared_ptr<EngineCore> core;
 };
 

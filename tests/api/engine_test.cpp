@@ -64,6 +64,18 @@ TEST_CASE("engine: pause keeps requests, resume goes on") {
   CHECK(text_of(request.get()) == "23456789");
 }
 
+TEST_CASE("engine: a paused engine goes on when its handle is released") {
+  const auto model = load_table();
+  for (const int32_t threading : {0, 1}) {
+    auto engine = make_engine(model.get(), threading);
+    CHECK_OK(llmrt_engine_pause(engine.get()));
+    const auto request = submit(engine.get(), "1", greedy(20));
+    engine.reset();
+    CHECK(llmrt_request_wait(request.get(), 10000) == LLMRT_OK);
+    CHECK(text_of(request.get()) == "23456789");
+  }
+}
+
 TEST_CASE("engine: close cancels what runs and refuses what comes, reading goes on") {
   const auto model = load_table();
   for (const int32_t threading : {0, 1}) {
