@@ -533,7 +533,8 @@ typedef struct llmrt_gen_options {
   int32_t text_flags;
   llmrt_event_fn on_event;
   llmrt_logits_fn on_logits;
-  void* user;  /* for both callbacks */
+  /* for both callbacks; must live until the request's end was told: by DONE or, without on_event, by llmrt_request_wait */
+  void* user;
   int64_t tag; /* comes back in events */
   /* llmrt_submit_chat and ask: JSON array, JSON object; NULL: none */
   const char *tools_json, *template_kwargs;
@@ -570,7 +571,8 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_engine_next(llmrt_engine* engine, int32_
  * whatever the result. Any thread; drives a host-stepped engine as llmrt_request_next does. PENDING: not ended. OK: stop or length;
  * ERR_CANCELLED, ERR_TIMEOUT or the request's error otherwise. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_request_wait(llmrt_request* request, int32_t timeout_ms);
-/* Ends a request; its DONE comes at once. keep_partial 1: a session keeps the text so far as the answer, 0: it rolls back.
+/* Ends a request; its DONE comes at once, or when its on_logits has returned if that runs just now. keep_partial 1: a session
+ * keeps the text so far as the answer, 0: it rolls back.
  * Any thread, callbacks too; never waits for work. Idempotent; after the end it does nothing. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_request_cancel(llmrt_request* request,
                                                        int32_t keep_partial);

@@ -71,7 +71,7 @@ void RequestImpl::end_locked(Finish finish, Status status) {
   mark_ended_locked(finish);
 }
 
-// The one way to the end. Whoever sees ended() finds DONE where it is to be read, and the request counted.
+// The one way to the end.
 void RequestImpl::mark_ended_locked(Finish finish) {
   finish_ = finish;
   ended_ = true;
@@ -81,6 +81,11 @@ void RequestImpl::mark_ended_locked(Finish finish) {
                                                                            : shared_->n_done;
     counter.fetch_add(1, std::memory_order_relaxed);
   }
+  if (!in_hook_) tell_end_locked();
+}
+
+// Whoever sees ended() finds DONE where it is to be read, and the request counted.
+void RequestImpl::tell_end_locked() {
   wake_reader_locked();
   ended_flag_.store(true, std::memory_order_release);
 }
@@ -124,7 +129,9 @@ void RequestImpl::check_timeouts(int64_t now) {
 }
 
 int64_t RequestImpl::next_timeout() const {
+  const std::lock_guard lock(mutex_);
   int64_t at = INT64_MAX;
+  if (ended_) return at;
   if (params.timeout_ms > 0) at = submitted_ns + params.timeout_ms * kMsNs;
   if (params.stall_timeout_ms > 0)
     at = std::min(
@@ -201,6 +208,18 @@ void RequestImpl::finish_sample(int32_t sample, Finish finish) {
   wake_reader_locked();
 }
 
+bool RequestImpl::enter_hook() {
+  const std::lock_guard lock(mutex_);
+  in_hook_ = !ended_;
+  return in_hook_;
+}
+
+void RequestImpl::leave_hook() {
+  const std::lock_guard lock(mutex_);
+  in_hook_ = false;
+  if (ended_) tell_end_locked();
+}
+
 // ---- reading ----
 
 Code RequestImpl::take(Event& out) {
@@ -232,13 +251,13 @@ void RequestImpl::set_in_callback(bool inside) {
 Code RequestImpl::take_locked(Event& out) {
   if (events_.pop(out)) return Code::ok;
   if (natural_end_ && !ended_) mark_ended_locked(samples_[0].finish);
-  if (!ended_) return Code::pending;
+  if (!ended()) return Code::pending;
   if (done_taken_) return Code::end;
   done_taken_ = true;
   out = Event();
   out.type = EventType::done;
   out.finish = finish_;
-  out.error = result_locked().code();
+  out.error = finish_ == Finish::cancelled ? Code::cancelled : status_.code();
   out.n_tokens = usage_.generated_tokens;
   out.tag = params.tag;
   return Code::ok;
@@ -271,7 +290,7 @@ Status RequestImpl::wait(int32_t timeout_ms) {
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
-      if (ended_) return result_locked();
+      if (ended()) return result_locked();
     }
     const int64_t now = now_ns();
     if (timeout_ms == 0 || now >= until) return Status(Code::pending);
@@ -285,7 +304,7 @@ Status RequestImpl::wait(int32_t timeout_ms) {
       wake = std::min(wake, now + kIdleSliceNs);
     }
     std::unique_lock lock(mutex_);
-    if (!ended_) wait_until(changed_, lock, wake);
+    if (!ended()) wait_until(changed_, lock, wake);
   }
 }
 
@@ -294,7 +313,7 @@ Status RequestImpl::wait_to_end() {
     Status status = wait(-1);
     if (status.code() != Code::pending) return status;
     std::unique_lock lock(mutex_);
-    if (!ended_) wait_until(changed_, lock, now_ns() + kIdleSliceNs);
+    if (!ended()) wait_until(changed_, lock, now_ns() + kIdleSliceNs);
   }
 }
 
@@ -347,7 +366,7 @@ bool RequestImpl::keeps_partial() const {
 }
 Status RequestImpl::error() const {
   const std::lock_guard lock(mutex_);
-  return ended_ ? result_locked() : Status();
+  return ended() ? result_locked() : Status();
 }
 
 }  // namespace llmrt

@@ -4,6 +4,9 @@
 // the owner or by a thread that waits on it. From then on nothing the engine computes for it is visible. DONE is not an event in the
 // queue but the state "ended and drained", so ending never allocates.
 //
+// An end that comes while on_logits runs for the request is told when the hook has returned: whoever was told may free what the hook
+// uses.
+//
 // With callback delivery a natural end counts once the callbacks before DONE have returned; a callback that blocks longer than
 // stall_timeout_ms therefore ends the request with TIMEOUT, while everything else goes on.
 #pragma once
@@ -43,6 +46,10 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
       int32_t sample) const override;
 
   bool ended() const { return ended_flag_.load(std::memory_order_acquire); }
+  // Ended by itself: nothing is computed and no hook is called for it any more.
+  bool ended_well() const {
+    return ended() && (finish_ == Finish::stop || finish_ == Finish::length);
+  }
   // Takes the next event, DONE included. ok, pending or end.
   Code take(Event& out);
   // For Engine::next: takes one event; more: another one waits and the request stays listed.
@@ -65,6 +72,9 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   bool add_token(int32_t sample, const Drawn& drawn);
   void add_progress(int64_t done, int64_t total);
   void finish_sample(int32_t sample, Finish finish);  // the last one ends the request
+  // Around on_logits. false: the request has ended, the hook must not be called.
+  bool enter_hook();
+  void leave_hook();
   template <class F>
   void edit_usage(F&& edit) {
     const std::lock_guard lock(mutex_);
@@ -102,9 +112,10 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   };
   void end_locked(Finish finish, Status status);
   void mark_ended_locked(Finish finish);
+  void tell_end_locked();
   Code take_locked(Event& out);
   void wake_reader_locked();
-  bool readable_locked() const { return !events_.empty() || ended_ || natural_end_; }
+  bool readable_locked() const { return !events_.empty() || ended() || natural_end_; }
   Status result_locked() const;
   const SampleOutput* sample_at(int32_t sample) const;
 
@@ -118,11 +129,12 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   Finish finish_ = Finish::none;  // of the request
   int32_t n_unfinished_ = 0;
   bool ended_ = false, natural_end_ = false, done_taken_ = false;
+  bool in_hook_ = false;
   bool keep_partial_ = false;  // as the cancel() that ended it said
   bool listed_ = false;        // in shared_->ready
   bool in_delivery_ = false;   // in the delivery's queue, or being delivered
   std::atomic<bool> in_callback_{false};
-  std::atomic<bool> ended_flag_{false};
+  std::atomic<bool> ended_flag_{false};  // ended_, and told
   std::atomic<int64_t> last_progress_ns_{0};
 };
 

@@ -16,7 +16,6 @@ void StepEngine::choose() {
     if (run.want != RowWant::last) continue;
     Sequence& sequence = *pass_.sequences[i];
     const std::span<const float> logits = runner_->logits(out++);
-    if (sequence.request->ended()) continue;
     choose_for(sequence, logits);
     if (sequence.request->params.n == 1 || sequence.n_generated() > 0) continue;
     for (const auto& follower : sequences_) {
@@ -28,11 +27,14 @@ void StepEngine::choose() {
 
 void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
   RequestImpl& request = *sequence.request;
+  if (request.ended()) return;
   const auto position = static_cast<uint32_t>(sequence.tokens.size());
   if (request.params.on_logits && sequence.n_max > 0) {
     hook_logits_.assign(logits.begin(), logits.end());
+    if (!request.enter_hook()) return;
     request.params.on_logits(request.params.user, sequence.sample, hook_logits_.data(),
                              static_cast<int32_t>(hook_logits_.size()));
+    request.leave_hook();
     logits = hook_logits_;
   }
   if (sequence.n_max == 0) {  // a prompt to be computed only
