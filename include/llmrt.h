@@ -138,7 +138,9 @@ typedef struct llmrt_job llmrt_job;
 typedef struct llmrt_strlist llmrt_strlist;
 
 /* Give a handle back. NULL and a second release do nothing; children of the object keep it alive until they go too.
- * Any thread, callbacks included. Releasing a live request or job cancels it; never waits for it. */
+ * Any thread, callbacks included. Releasing a live request or job cancels it; never waits for it. With the last handle of engine,
+ * sessions and requests the engine ends: what it still does is ended, and on_event gets what it has not had, up to DONE, on a
+ * thread of the library; threading 1: inside the release. Releasing a paused engine resumes it for what else is held. */
 LLMRT_API void LLMRT_CALL llmrt_runtime_release(llmrt_runtime* runtime);
 LLMRT_API void LLMRT_CALL llmrt_source_release(llmrt_source* source);
 LLMRT_API void LLMRT_CALL llmrt_plan_release(llmrt_plan* plan);
@@ -234,7 +236,8 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_device_get(llmrt_runtime* runtime, int32
 
 /* As pread: bytes read, 1 to n; anything else fails. On loading threads and workers, several at once. */
 typedef int64_t(LLMRT_CALL* llmrt_read_fn)(void* user, int64_t offset, void* dst, int64_t n);
-/* The library will not touch the bytes again. Once, on the thread that lets go last: a load's or one that releases a handle. */
+/* The library will not touch the bytes again. Once, on the thread that lets go last: a load's, one that releases a handle, or one
+ * of the library that ends an engine. */
 typedef void(LLMRT_CALL* llmrt_done_fn)(void* user);
 
 /* A GGUF file, or the first part of a split one (NAME-00001-of-0000N.gguf: the others are found beside it).
@@ -496,8 +499,8 @@ typedef struct llmrt_event {
 } llmrt_event;
 
 /* nonzero: cancel as llmrt_request_cancel(request, 0); to keep a session's partial answer, call that with 1. event is valid during
- * the call. On a delivery thread of the engine, one request's events in order; threading 1: inside the call that drives the
- * engine. */
+ * the call. On a delivery thread of the engine, one request's events in order; threading 1: inside the call that drives or ends
+ * the engine. */
 typedef int32_t(LLMRT_CALL* llmrt_event_fn)(void* user, const llmrt_event* event);
 /* The n = n_vocab logits of a sample's next token, to be edited before it is drawn. On the engine's thread; threading 1: inside the
  * call that drives the engine. */

@@ -12,7 +12,7 @@ namespace {
 int32_t deliver_event(void* user, const Event& event, Request* /*request*/) {
   auto& context = *static_cast<CallbackContext*>(user);
   context.ready.wait(false);
-  llmrt_event out = to_event(event, event.text, context.handle);
+  llmrt_event out = to_event(event, event.text, context.handle.load());
   const CallbackScope scope;
   return context.on_event(context.user, &out);
 }
@@ -72,18 +72,23 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Loa
   return std::shared_ptr<EngineCore>(core.release(), end);
 }
 
-// ~Engine joins the engine's thread. Inside a callback that thread may be this one, so another one does it.
+// Releasing never waits, but ~Engine does: for a piece of work, and for callbacks, which may want what the releasing thread holds or be
+// what releases. So unless it is at rest another thread ends it.
 void EngineCore::end(EngineCore* core) noexcept {
-  if (!in_callback()) {
+  if (core->engine_->at_rest()) {
     delete core;
     return;
   }
   try {
     ServiceThread thread;
-    // no thread to be had: the engine is left behind rather than waiting for itself
-    if (thread.start("llmrt-end", [core] { delete core; }).ok()) thread.detach();
+    if (thread.start("llmrt-end", [core] { delete core; }).ok()) {
+      thread.detach();
+      return;
+    }
   } catch (const std::bad_alloc&) {
   }
+  // No thread to be had. Inside a callback the engine is left behind rather than waiting for itself.
+  if (!in_callback()) delete core;
 }
 
 Result<GenParams> EngineCore::params_of(const llmrt_gen_options& options) const {
@@ -130,6 +135,7 @@ Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenPar
   LLMRT_ASSIGN(object->request, start(params));
   context_guard.context = nullptr;
   if (context) {
+    object->context = context;
     context->request = object->request;
     context->ready.store(true);
     context->ready.notify_all();
@@ -142,6 +148,7 @@ Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenPar
 }
 
 void RequestObject::on_release() {
+  if (context) context->handle.store(nullptr);
   if (delivery == Delivery::engine_queue && request) core->forget(request.get());
   if (request) request->cancel(false);
 }

@@ -2,8 +2,8 @@
 //
 //   Request -> EngineCore -> LoadedModel -> Host        Session -> EngineCore        Model -> LoadedModel
 //
-// EngineCore, not the engine handle's object, is what requests and sessions hold: it ends an engine on a thread where waiting is
-// allowed, whoever drops it last.
+// EngineCore, not the engine handle's object, is what requests and sessions hold: it ends an engine where waiting is allowed, whoever
+// drops it last.
 #pragma once
 
 #include <array>
@@ -119,7 +119,7 @@ struct CallbackContext {
   llmrt_event_fn on_event = nullptr;
   llmrt_logits_fn on_logits = nullptr;
   void* user = nullptr;
-  llmrt_request* handle = nullptr;
+  std::atomic<llmrt_request*> handle{nullptr};  // nullptr again once it was released
   std::atomic<bool> ready{false};  // submit has filled the handle's object: callbacks may run
   std::weak_ptr<Request> request;  // expired: the engine cannot call any more
 };
@@ -172,6 +172,8 @@ struct RequestObject final : Object {
   Delivery delivery = Delivery::request_queue;
   int32_t n_samples = 1;
   bool wants_logprobs = false;
+  CallbackContext* context =
+      nullptr;  // if it has callbacks; the core's, stays while `request` does
 
   std::mutex mutex;                       // guards what is lent out
   std::string event_text;                 // until the next llmrt_request_next

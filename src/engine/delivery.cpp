@@ -9,11 +9,8 @@
 
 namespace llmrt {
 
-CallbackDelivery::~CallbackDelivery() { stop(); }
-
 void CallbackDelivery::enqueue(std::shared_ptr<RequestImpl> request) {
   const std::lock_guard lock(mutex_);
-  if (stopping_) return;
   ready_.push(std::move(request));
   wake_.notify_one();
 }
@@ -21,7 +18,7 @@ void CallbackDelivery::enqueue(std::shared_ptr<RequestImpl> request) {
 void CallbackDelivery::deliver(EngineShared& shared, const std::shared_ptr<RequestImpl>& request) {
   const GenParams& params = request->params;
   Event event;
-  while (!stopping() && request->take_for_delivery(event) == Code::ok) {
+  while (request->take_for_delivery(event) == Code::ok) {
     if (!params.on_event) continue;
     request->set_in_callback(true);
     const int32_t stop = params.on_event(params.user, event, request.get());
@@ -33,16 +30,18 @@ void CallbackDelivery::deliver(EngineShared& shared, const std::shared_ptr<Reque
 
 bool CallbackDelivery::run_inline(EngineShared& shared) {
   bool any = false;
-  for (;;) {
-    std::shared_ptr<RequestImpl> request;
-    {
-      const std::lock_guard lock(mutex_);
-      if (ready_.empty()) return any;
-      request = ready_.pop();
-    }
+  std::unique_lock lock(mutex_);
+  while (!ready_.empty()) {
+    std::shared_ptr<RequestImpl> request = ready_.pop();
+    ++n_delivering_;
+    lock.unlock();
     any = true;
     deliver(shared, request);
+    request.reset();
+    lock.lock();
+    --n_delivering_;
   }
+  return any;
 }
 
 void CallbackDelivery::work(EngineShared& shared) {
@@ -53,13 +52,15 @@ void CallbackDelivery::work(EngineShared& shared) {
       wake_.wait(lock);
       --n_idle_;
     }
-    if (stopping_) return;
+    if (ready_.empty()) return;
     std::shared_ptr<RequestImpl> request = ready_.pop();
+    ++n_delivering_;
     last_taken_ns_ = now_ns();
     lock.unlock();
     deliver(shared, request);
     request.reset();
     lock.lock();
+    --n_delivering_;
   }
 }
 
@@ -80,21 +81,21 @@ bool CallbackDelivery::watch(const std::shared_ptr<EngineShared>& shared, int64_
   return true;
 }
 
-void CallbackDelivery::stop() {
+void CallbackDelivery::finish(EngineShared& shared) {
+  run_inline(shared);
   std::vector<std::unique_ptr<ServiceThread>> threads;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    ready_.clear();
     threads.swap(threads_);
   }
   wake_.notify_all();
   for (auto& thread : threads) thread->join();
 }
 
-bool CallbackDelivery::stopping() const {
+bool CallbackDelivery::idle() const {
   const std::lock_guard lock(mutex_);
-  return stopping_;
+  return ready_.empty() && n_delivering_ == 0;
 }
 
 }  // namespace llmrt

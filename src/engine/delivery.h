@@ -26,19 +26,18 @@ class CallbackDelivery {
   static constexpr int64_t kStuckNs = 50'000'000;
 
   explicit CallbackDelivery(bool threads) : threads_allowed_(threads) {}
-  ~CallbackDelivery();
 
   void enqueue(std::shared_ptr<RequestImpl> request);  // it has events, or ended
   // Host-stepped: delivers all that waits. false: nothing waited.
   bool run_inline(EngineShared& shared);
   // Engine's thread: starts a thread if events wait and none takes them. true: look again within kStuckNs.
   bool watch(const std::shared_ptr<EngineShared>& shared, int64_t now) noexcept;
-  // Waits for callbacks that run now (but not for the calling thread's own). Nothing is delivered afterwards.
-  void stop();
+  // The engine ends, every request has ended: delivers what is left, DONE included, here and on the threads, and waits for them.
+  void finish(EngineShared& shared);
+  bool idle() const;  // no callback runs or waits
 
  private:
   void work(EngineShared& shared);
-  bool stopping() const;
   void deliver(EngineShared& shared, const std::shared_ptr<RequestImpl>& request);
 
   const bool threads_allowed_;
@@ -46,7 +45,8 @@ class CallbackDelivery {
   std::condition_variable wake_;
   RequestQueue<RequestImpl> ready_;
   std::vector<std::unique_ptr<ServiceThread>> threads_;
-  size_t n_idle_ = 0;
+  size_t n_idle_ = 0;        // threads that wait
+  size_t n_delivering_ = 0;  // requests taken from ready_ whose events are being delivered
   int64_t last_taken_ns_ = 0;
   bool stopping_ = false;
 };

@@ -138,7 +138,11 @@ class Engine {
  public:
   static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const LoadedModel> model,
                                                 const EngineOptions& options);
-  virtual ~Engine() = default;  // cancels everything, joins its thread
+  // Cancels everything, joins its thread, delivers what on_event has not seen: DONE of every request at the least. Waits for
+  // callbacks that run.
+  virtual ~Engine() = default;
+  // Ending it now would wait for no other thread: it steps on the host's, or no request computes and no callback runs or waits.
+  virtual bool at_rest() const = 0;
 
   // Validates everything before a request exists (rules.md 6). prompt ids in range, at least one.
   virtual Result<RequestPtr> submit(std::vector<Token> prompt, const GenParams& params) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "engine/delivery.h"
@@ -62,25 +63,45 @@ EngineImpl::~EngineImpl() {
   {
     const std::lock_guard owner(shared_->owner);
     shared_->engine = nullptr;
-    steps_->end_all();
+    try {
+      steps_->end_all();
+    } catch (const std::bad_alloc&) {  // cancel_live() has told all ends, what is left just goes
+    }
     steps_.reset();
   }
-  shared_->delivery->stop();
+  shared_->delivery->finish(*shared_);
   {
     const std::lock_guard lock(shared_->mutex);
+    shared_->inbox.clear();
     shared_->ready.clear();
     shared_->live.clear();
   }
   shared_->changed.notify_all();
 }
 
-void EngineImpl::cancel_live() {
-  std::vector<std::shared_ptr<RequestImpl>> live;
+bool EngineImpl::at_rest() const {
+  if (options_.host_stepped) return true;
   {
     const std::lock_guard lock(shared_->mutex);
-    live = shared_->live;
+    if (!std::all_of(shared_->live.begin(), shared_->live.end(),
+                     [](const auto& request) { return request->ended_well(); }))
+      return false;
   }
-  for (const auto& request : live) request->cancel(false);
+  return shared_->delivery->idle();
+}
+
+// From the last one on, for the owner takes requests off the list meanwhile. Never allocates.
+void EngineImpl::cancel_live() {
+  for (size_t i = SIZE_MAX;;) {
+    std::shared_ptr<RequestImpl> request;
+    {
+      const std::lock_guard lock(shared_->mutex);
+      i = std::min(i, shared_->live.size());
+      if (i == 0) return;
+      request = shared_->live[--i];
+    }
+    request->cancel(false);
+  }
 }
 
 void EngineImpl::run_thread() {
@@ -219,6 +240,11 @@ Status EngineImpl::pause() {
 
 Status EngineImpl::resume() {
   LLMRT_TRY(refuse_if_closed());
+  if (shared_->paused) {
+    const std::lock_guard lock(shared_->mutex);
+    for (const auto& request : shared_->live)
+      request->note_progress();  // the silence was the host's
+  }
   shared_->paused = false;
   shared_->notify_owner();
   return {};
@@ -240,11 +266,6 @@ Status EngineImpl::trim(int32_t level) {
 }
 
 Status EngineImpl::close(int32_t timeout_ms) {
-  if (shared_->paused) {
-    const std::lock_guard lock(shared_->mutex);
-    for (const auto& request : shared_->live)
-      request->note_progress();  // the silence was the host's
-  }
   {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;

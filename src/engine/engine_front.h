@@ -22,6 +22,7 @@ class EngineImpl final : public Engine {
                                                     const EngineOptions& options,
                                                     const KvLayout& layout);
   ~EngineImpl() override;
+  bool at_rest() const override;
 
   Result<RequestPtr> submit(std::vector<Token> prompt, const GenParams& params) override;
   Code next(int32_t timeout_ms, Event& out, RequestPtr& request) override;

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
 
 #include "api_kit.h"
@@ -130,4 +131,55 @@ TEST_CASE("callback: logits may be edited before the draw") {
   const auto request = submit(engine.get(), "a", o);
   CHECK(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
   CHECK(text_of(request.get()) == "zzzz");
+}
+
+TEST_CASE("callback: a release waits for no callback, and DONE comes all the same") {
+  struct Shared {
+    std::mutex mutex;  // the host's, held while it releases
+    std::atomic<int> n_calls{0}, n_done{0}, n_named{0};
+  };
+  const auto model = load_table();
+  for (const bool engine_last : {false, true}) {
+    Shared shared;
+    llmrt_engine* engine = make_engine(model.get()).release();
+    llmrt_gen_options o = greedy(-1);
+    o.delivery = 2;
+    o.user = &shared;
+    o.on_event = [](void* user, const llmrt_event* event) -> int32_t {
+      auto& s = *static_cast<Shared*>(user);
+      ++s.n_calls;
+      const std::lock_guard lock(s.mutex);
+      s.n_named += event->request != nullptr;
+      s.n_done += event->type == LLMRT_EVENT_DONE;
+      return 0;
+    };
+    {
+      const std::lock_guard lock(shared.mutex);
+      llmrt_request* request = submit(engine, "a", o).release();
+      wait_for(shared.n_calls);
+      if (engine_last) llmrt_request_release(request);
+      llmrt_engine_release(engine);
+      llmrt_request_release(request);
+    }
+    wait_for(shared.n_done);
+    CHECK(shared.n_done == 1);
+    CHECK(shared.n_named <= 1);  // the one that waited; then the handle is gone
+  }
+}
+
+TEST_CASE("callback: threading 1: the release that ends the engine delivers DONE") {
+  const auto model = load_table();
+  std::atomic<int> n_done{0};
+  llmrt_engine* engine = make_engine(model.get(), 1).release();
+  llmrt_gen_options o = greedy(-1);
+  o.delivery = 2;
+  o.user = &n_done;
+  o.on_event = [](void* user, const llmrt_event* event) -> int32_t {
+    *static_cast<std::atomic<int>*>(user) += event->type == LLMRT_EVENT_DONE;
+    return 0;
+  };
+  submit(engine, "a", o).reset();
+  CHECK(n_done == 0);
+  llmrt_engine_release(engine);
+  CHECK(n_done == 1);
 }

@@ -237,6 +237,82 @@ TEST_CASE("engine async: callbacks come in order with DONE last, may read, and m
   }
 }
 
+TEST_CASE("engine async: an engine that ends hands every request's DONE to its on_event") {
+  for (bool host : {true, false}) {
+    EngineBench b(host ? EngineBench::host_stepped() : EngineBench::threaded());
+    b.toy.backend->chunk_ns = 1'000'000;
+    struct Seen {
+      std::atomic<int> done{0}, after_done{0};
+    } seen[3];
+    std::vector<RequestPtr> requests;
+    for (Seen& s : seen) {
+      GenParams params = params_for(500);
+      params.delivery = Delivery::callback;
+      params.user = &s;
+      params.on_event = [](void* user, const Event& event, Request*) -> int32_t {
+        auto& self = *static_cast<Seen*>(user);
+        if (self.done > 0) ++self.after_done;
+        if (event.type == EventType::text) sleep_ms(2);
+        self.done += event.type == EventType::done;
+        return 0;
+      };
+      requests.push_back(b.submit(some_prompt(10), params));
+    }
+    if (!host) sleep_ms(20);
+    requests.pop_back();  // nobody else knows it any more
+    b.engine.reset();
+    for (const Seen& s : seen) {
+      CHECK(s.done == 1);
+      CHECK(s.after_done == 0);
+    }
+  }
+}
+
+TEST_CASE("engine async: an end is told when on_logits has returned, and on_logits comes no more") {
+  for (const Delivery delivery :
+       {Delivery::request_queue, Delivery::engine_queue, Delivery::callback}) {
+    EngineBench b(EngineBench::threaded());
+    struct Hook {
+      std::atomic<bool> go_on{false};
+      std::atomic<int> calls{0}, done{0};
+    } hook;
+    GenParams params = params_for(20);
+    params.n = 4;
+    params.timeout_ms = 60000;
+    params.delivery = delivery;
+    params.user = &hook;
+    params.on_logits = [](void* user, int32_t, float*, int32_t) {
+      auto& self = *static_cast<Hook*>(user);
+      ++self.calls;
+      while (!self.go_on) sleep_ms(1);
+    };
+    params.on_event = [](void* user, const Event& event, Request*) -> int32_t {
+      static_cast<Hook*>(user)->done += event.type == EventType::done;
+      return 0;
+    };
+    auto request = b.submit(some_prompt(10), params);
+    REQUIRE(within(5000, [&] { return hook.calls == 1; }));
+    request->cancel(false);
+    CHECK_FALSE(b.engine->at_rest());
+    CHECK(request->wait(30).code() == Code::pending);
+    Event event;
+    RequestPtr which;
+    CHECK(request->next(0, event) == Code::pending);
+    CHECK(b.engine->next(30, event, which) == Code::pending);
+    CHECK(hook.done == 0);
+    hook.go_on = true;
+    CHECK(request->wait(5000).code() == Code::cancelled);
+    if (delivery == Delivery::callback) CHECK(within(2000, [&] { return hook.done == 1; }));
+    if (delivery == Delivery::engine_queue) {
+      REQUIRE(b.engine->next(2000, event, which) == Code::ok);
+      CHECK(event.type == EventType::done);
+    }
+    CHECK(b.engine->close(2000).ok());
+    CHECK(hook.calls == 1);
+    CHECK(within(2000, [&] { return b.engine->at_rest(); }));
+  }
+}
+
 TEST_CASE("engine async: a pause is no silence of the requests") {
   for (bool host : {true, false}) {
     EngineBench b(host ? EngineBench::host_stepped() : EngineBench::threaded());
