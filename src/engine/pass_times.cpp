@@ -7,9 +7,7 @@ namespace {
 
 constexpr double kMixedPassNs = 50e6;  // rules.md 3
 constexpr double kMixedPassDecodes = 2;
-constexpr uint32_t kLeastRows = 8;  // the weights are read once for so few: little is saved by less
-constexpr uint32_t kMostRows = 4096;
-constexpr uint32_t kTellingRows = 8;  // fewer say little about one
+constexpr uint32_t kLeastRows = 1, kMostRows = 4096;
 constexpr uint32_t kUnknownRows = 16;
 
 void mix(double& mean, double value) { mean = mean == 0 ? value : 0.75 * mean + 0.25 * value; }
@@ -20,7 +18,6 @@ void PassTimes::record(uint32_t n_rows, uint32_t n_decodes, int64_t busy_ns) {
   const double busy = static_cast<double>(busy_ns);
   if (n_decodes == n_rows) return mix(decode_ns_, busy);
   const uint32_t n_prompt = n_rows - n_decodes;
-  if (n_prompt < kTellingRows) return;
   const double decodes = n_decodes > 0 ? decode_ns_ : 0;
   // never less than its share: the decoding rows of this pass may have been cheaper than the mean
   mix(row_ns_, std::max((busy - decodes) / n_prompt, 0.5 * busy / n_rows));

@@ -14,7 +14,7 @@ class PassTimes {
   // A pass of n_rows, n_decodes of which decoded, took busy_ns.
   void record(uint32_t n_rows, uint32_t n_decodes, int64_t busy_ns);
 
-  // Prompt rows of a pass that has decodes in it, at least 8.
+  // Prompt rows of a pass that has decodes in it, at least 1.
   uint32_t prompt_rows_beside_decodes() const;
 
   double prompt_row_ns() const { return row_ns_; }  // 0: nothing known

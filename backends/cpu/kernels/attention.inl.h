@@ -28,8 +28,15 @@ struct Lines {
   const uint8_t* const* base;
   uint32_t per_base;
   size_t stride;
-  const uint8_t* at(uint32_t t, size_t column_bytes) const {
-    return base[t / per_base] + (t % per_base) * stride + column_bytes;
+  // f(t, line) for t in [begin, end)
+  template <class Each>
+  inline void walk(uint32_t begin, uint32_t end, size_t column_bytes, const Each& each) const {
+    for (uint32_t t = begin; t < end;) {
+      const uint32_t at = t % per_base;
+      const uint8_t* line = base[t / per_base] + at * stride + column_bytes;
+      const uint32_t stop = end - t < per_base - at ? end : t + (per_base - at);
+      for (; t < stop; ++t, line += stride) each(t, line);
+    }
   }
 };
 
@@ -40,18 +47,22 @@ inline void chain_b16(const float* const* left, uint32_t depth, const Lines& lin
   const uint32_t n_pairs = (depth + 1) / 2;
   for (uint32_t begin = 0; begin < n_pairs; begin += 16) {
     const uint32_t end = begin + 16 < n_pairs ? begin + 16 : n_pairs;
+    // One chain after the other: the accumulators of both would not fit into the registers.
     F even[R], odd[R];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) even[r] = odd[r] = zero();
-    for (uint32_t t = begin; t < end; ++t) {
-      F e, o;
-      load_bf16_pairs(lines.at(t, column_bytes), e, o);
+    lines.walk(begin, end, column_bytes, [&](uint32_t t, const uint8_t* line) {
+      F e, other;
+      load_bf16_pairs(line, e, other);
 #pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) {
-        even[r] = fma(e, set1(left[r][2 * t]), even[r]);
-        odd[r] = fma(o, set1(left[r][2 * t + 1]), odd[r]);
-      }
-    }
+      for (int r = 0; r < R; ++r) even[r] = fma(e, set1(left[r][2 * t]), even[r]);
+    });
+    lines.walk(begin, end, column_bytes, [&](uint32_t t, const uint8_t* line) {
+      F other, o;
+      load_bf16_pairs(line, other, o);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r) odd[r] = fma(o, set1(left[r][2 * t + 1]), odd[r]);
+    });
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) acc[r] = add(acc[r], add(even[r], odd[r]));
   }
@@ -60,8 +71,7 @@ inline void chain_b16(const float* const* left, uint32_t depth, const Lines& lin
 template <int R, bool kHalf>
 inline void chain_f32(const float* const* left, uint32_t depth, const Lines& lines,
                       size_t column_bytes, F* acc) {
-  for (uint32_t t = 0; t < depth; ++t) {
-    const uint8_t* line = lines.at(t, column_bytes);
+  lines.walk(0, depth, column_bytes, [&](uint32_t t, const uint8_t* line) {
     F v;
     if constexpr (kHalf)
       v = load_f16(line);
@@ -69,7 +79,7 @@ inline void chain_f32(const float* const* left, uint32_t depth, const Lines& lin
       v = load(reinterpret_cast<const float*>(line));
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) acc[r] = fma(v, set1(left[r][t]), acc[r]);
-  }
+  });
 }
 
 template <int R>
@@ -179,11 +189,9 @@ inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t ti
     for (uint32_t c = 0; c < kAttendTile; ++c)
       s[c] = tile + c >= st.first && tile + c < st.end ? s[c] : kMinusInf;
   float highest[16];
-  for (uint32_t i = 0; i < 16; ++i) {
-    float h = st.m;
-    for (uint32_t c = i; c < kAttendTile; c += 16) h = s[c] > h ? s[c] : h;
-    highest[i] = h;
-  }
+  for (float& h : highest) h = st.m;
+  for (uint32_t c = 0; c < kAttendTile; c += 16)
+    for (uint32_t i = 0; i < 16; ++i) highest[i] = s[c + i] > highest[i] ? s[c + i] : highest[i];
   float m = st.m;
   for (float h : highest) m = h > m ? h : m;
   for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = exp_f32(s[c] - m);

@@ -34,5 +34,5 @@ inline float sum(const F& x) {
   return _mm_cvtss_f32(_mm_add_ss(t2, _mm_movehdup_ps(t2)));
 }
 
-inline constexpr int kAttendRowsAtOnce = 8;  // 16 accumulators, K pair in 2
+inline constexpr int kAttendRowsAtOnce = 8;
 inline constexpr int kFloatRowsAtOnce = 12;  // 12 accumulators: latency 4 x 2 pipes
