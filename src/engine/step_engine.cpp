@@ -6,6 +6,7 @@
 
 #include "engine/delivery.h"
 #include "kv/plant.h"
+#include "runtime/plan.h"
 
 namespace llmrt {
 
@@ -20,7 +21,7 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
   runner.kv.n_blocks = layout.n_blocks;
   runner.max_rows = options.max_batch;
   runner.max_seqs = options.max_running;
-  runner.max_out = std::max(options.max_running, 32u);
+  runner.max_out = max_out_rows(options.max_running);
   runner.max_positions = options.ctx_tokens;
   LLMRT_ASSIGN(engine->runner_,
                Runner::create(*model.backend, model.def.program, model.weights, runner));

@@ -147,10 +147,12 @@ int main(int argc, char** argv) {
     for (int64_t i = pick(40, 120); i > 0; --i)
       shared.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
     std::vector<Job> jobs(static_cast<size_t>(pick(4, 7)));
+    // Tight: the first two have long answers, and the pool holds what the engine expects of them (nothing has finished yet: 60 % of
+    // max_tokens). They outgrow it, and the last in rank is preempted.
+    const bool tight = pick(0, 2) == 0 || schedule == 0;
     const bool has_long = pick(0, 2) != 0 || schedule == 0;
-    const Job* long_job =
-        has_long ? &jobs[static_cast<size_t>(pick(0, static_cast<int64_t>(jobs.size()) - 1))]
-                 : nullptr;
+    const int64_t long_at = tight ? 0 : pick(0, static_cast<int64_t>(jobs.size()) - 1);
+    const Job* long_job = has_long ? &jobs[static_cast<size_t>(long_at)] : nullptr;
     for (Job& job : jobs) {
       if (pick(0, 1))
         job.prompt.assign(shared.begin(),
@@ -161,8 +163,9 @@ int main(int argc, char** argv) {
         for (int64_t i = pick(shortest_long, kMostPrompt) - static_cast<int64_t>(job.prompt.size());
              i > 0; --i)
           job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
-      job.params.max_tokens = static_cast<int32_t>(pick(8, 24));
-      job.params.n = pick(0, 3) == 0 ? static_cast<int32_t>(pick(2, 3)) : 1;
+      const bool long_answer = tight && &job - jobs.data() < 2;
+      job.params.max_tokens = static_cast<int32_t>(long_answer ? pick(60, 100) : pick(8, 24));
+      job.params.n = pick(0, 3) == 0 && !long_answer ? static_cast<int32_t>(pick(2, 3)) : 1;
       job.params.seed = static_cast<int64_t>(rng() >> 1);
       job.params.sampling.temperature = pick(0, 1) ? 0.0f : 1.0f;
       job.params.priority = static_cast<int32_t>(pick(0, 2));
@@ -192,14 +195,21 @@ int main(int argc, char** argv) {
     options.prefill_chunk = pick(0, 2) ? static_cast<uint32_t>(pick(1, 70)) : 0;
     options.max_batch = pick(0, 1) ? static_cast<uint32_t>(pick(32, 256)) : 0;
     options.prefix_cache = pick(0, 3) != 0;
-    // Room for the largest request and a little more: the others are preempted.
+    // Room for the largest request and a little more: the others wait.
     const MemoryPlan plan = plan_memory(*model->backend, model->def, PlanRequest{}).value();
     int64_t largest = 0;
     for (const Job& job : jobs)
       largest = std::max(largest, job.params.n * (static_cast<int64_t>(job.prompt.size()) +
                                                   job.params.max_tokens + options.block_tokens));
-    largest += kFirstBlock * options.block_tokens;  // blocks of the pool that hold no tokens
-    if (pick(0, 2)) options.kv_budget = plan.kv_per_token * (largest + pick(32, 250));
+    int64_t expected = 0;
+    for (size_t j = 0; j < 2; ++j)
+      expected += static_cast<int64_t>(jobs[j].prompt.size()) + jobs[j].params.max_tokens * 6 / 10 +
+                  options.block_tokens;
+    const int64_t reserved = kFirstBlock * options.block_tokens;  // blocks that hold no tokens
+    if (tight)
+      options.kv_budget = plan.kv_per_token * (std::max(largest, expected) + reserved);
+    else if (pick(0, 2))
+      options.kv_budget = plan.kv_per_token * (largest + reserved + pick(32, 250));
     auto engine = make_engine(model, options);
     size_t submitted = 0;
     int steps = 0;
@@ -293,6 +303,10 @@ int main(int argc, char** argv) {
               seen.prefix_hit, n_rows_past_chunk, n_rows_past_window);
   if (n_schedules > 0 && n_rows_past_chunk == 0) {
     std::printf("no row compared lies past the first key chunk\n");
+    return 1;
+  }
+  if (n_schedules >= 20 && seen.preemption == 0) {
+    std::printf("nothing was preempted\n");
     return 1;
   }
   if (n_schedules > 0 && slides && (n_rows_past_window == 0 || seen.window_slide == 0)) {
