@@ -7,18 +7,6 @@
 namespace llmrt::cpu {
 namespace {
 
-// The first free id, or a new one.
-template <class T>
-uint32_t keep(std::vector<std::unique_ptr<T>>& list, std::unique_ptr<T> item) {
-  for (size_t i = 0; i < list.size(); ++i)
-    if (!list[i]) {
-      list[i] = std::move(item);
-      return static_cast<uint32_t>(i);
-    }
-  list.push_back(std::move(item));
-  return static_cast<uint32_t>(list.size() - 1);
-}
-
 int64_t pages(int name) {
   const long n = sysconf(name), size = sysconf(_SC_PAGESIZE);
   return n < 0 || size < 0 ? -1 : int64_t{n} * size;
@@ -41,32 +29,31 @@ DeviceInfo CpuBackend::info() const {
 Result<WeightId> CpuBackend::add_weight(const WeightDesc& desc, const WeightReader& reader,
                                         JobProgress* progress) {
   LLMRT_ASSIGN(PackedWeight weight, pack_weight(desc, reader, host_->pool(), progress));
-  return keep(weights_, std::make_unique<PackedWeight>(std::move(weight)));
+  return weights_.add(std::make_unique<PackedWeight>(std::move(weight)));
 }
 
 Result<KvId> CpuBackend::kv_create(std::span<const KvGroup> groups, const KvConfig& config) {
   LLMRT_ASSIGN(std::unique_ptr<KvSlabs> kv, KvSlabs::create(groups, config));
-  return keep(kv_, std::move(kv));
+  return kv_.add(std::move(kv));
 }
 
 Result<ExeId> CpuBackend::compile(const Program& program, std::span<const WeightId> weights,
                                   const CompileOptions& options) {
-  if (options.kv >= kv_.size() || !kv_[options.kv])
-    return error(Code::internal, "compile: KV store %u does not exist", options.kv);
+  KvSlabs* kv = kv_.find(options.kv);
+  if (!kv) return error(Code::internal, "compile: KV store %u does not exist", options.kv);
   if (weights.size() != program.weights.size())
     return error(Code::internal, "compile: %zu weights for a program with %zu", weights.size(),
                  program.weights.size());
   std::vector<const PackedWeight*> bound;
   bound.reserve(weights.size());
   for (WeightId id : weights) {
-    if (id >= weights_.size() || !weights_[id])
-      return error(Code::internal, "compile: weight %u does not exist", id);
-    bound.push_back(weights_[id].get());
+    const PackedWeight* weight = weights_.find(id);
+    if (!weight) return error(Code::internal, "compile: weight %u does not exist", id);
+    bound.push_back(weight);
   }
-  LLMRT_ASSIGN(
-      std::unique_ptr<CompiledPass> pass,
-      CompiledPass::create(program, options, bound, *kv_[options.kv], table_, host_->pool()));
-  return keep(programs_, std::move(pass));
+  LLMRT_ASSIGN(std::unique_ptr<CompiledPass> pass,
+               CompiledPass::create(program, options, bound, *kv, table_, host_->pool()));
+  return programs_.add(std::move(pass));
 }
 
 int32_t cpu_device_count() { return 1; }

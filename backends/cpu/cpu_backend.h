@@ -2,13 +2,13 @@
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "backends/cpu/compiled_pass.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kv_slabs.h"
 #include "backends/cpu/packed_weight.h"
 #include "graph/backend.h"
+#include "graph/id_table.h"
 
 namespace llmrt::cpu {
 
@@ -22,40 +22,39 @@ class CpuBackend final : public Backend {
   uint64_t weight_bytes(const WeightDesc& desc) const override { return packed_bytes(desc); }
   Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                               JobProgress* progress) override;
-  void remove_weight(WeightId id) override { weights_[id].reset(); }
+  void remove_weight(WeightId id) override { weights_.remove(id); }
 
   KvGeometry kv_geometry(const KvGroup& group, const KvConfig& config) const override {
     return {KvSlabs::block_bytes(group, config)};
   }
   Result<KvId> kv_create(std::span<const KvGroup> groups, const KvConfig& config) override;
-  void kv_destroy(KvId id) override { kv_[id].reset(); }
-  Status kv_commit(KvId id, BlockId block) override { return kv_[id]->commit(block); }
+  void kv_destroy(KvId id) override { kv_.remove(id); }
+  Status kv_commit(KvId id, BlockId block) override { return kv_[id].commit(block); }
   void kv_release(KvId id, std::span<const BlockId> free_blocks) override {
-    kv_[id]->release(free_blocks);
+    kv_[id].release(free_blocks);
   }
-  Status kv_copy(KvId id, BlockId from, BlockId to) override { return kv_[id]->copy(from, to); }
-  int64_t kv_bytes(KvId id) const override { return kv_[id]->bytes(); }
+  Status kv_copy(KvId id, BlockId from, BlockId to) override { return kv_[id].copy(from, to); }
+  int64_t kv_bytes(KvId id) const override { return kv_[id].bytes(); }
 
   uint64_t compute_bytes(const Program& program, const CompileOptions& options) const override {
     return CompiledPass::compute_bytes(program, options, host_->pool().n_workers());
   }
   Result<ExeId> compile(const Program& program, std::span<const WeightId> weights,
                         const CompileOptions& options) override;
-  void remove_program(ExeId id) override { programs_[id].reset(); }
+  void remove_program(ExeId id) override { programs_.remove(id); }
 
   Result<Progress> advance(Execution& execution, Deadline deadline) override {
-    return programs_[execution.exe]->advance(execution, deadline);
+    return programs_[execution.exe].advance(execution, deadline);
   }
-  void abandon(Execution& execution) override { programs_[execution.exe]->abandon(); }
-  std::span<const float> logits(ExeId exe) const override { return programs_[exe]->logits(); }
+  void abandon(Execution& execution) override { programs_[execution.exe].abandon(); }
+  std::span<const float> logits(ExeId exe) const override { return programs_[exe].logits(); }
 
  private:
   std::shared_ptr<Host> host_;
   const KernelTable& table_;
-  // By id; nullptr: removed.
-  std::vector<std::unique_ptr<PackedWeight>> weights_;
-  std::vector<std::unique_ptr<KvSlabs>> kv_;
-  std::vector<std::unique_ptr<CompiledPass>> programs_;
+  IdTable<PackedWeight> weights_;
+  IdTable<KvSlabs> kv_;
+  IdTable<CompiledPass> programs_;
 };
 
 // options: "" or "isa=NAME" for one of the available tables.

@@ -1,5 +1,7 @@
 // Backend: one device that runs Programs. Implemented by backends/<x>/, by graph/reference (the meaning) and by tests (ToyModel).
-// The engine sees only this header. One thread at a time calls a backend's passes; weights and KV calls never overlap a pass.
+// The engine sees only this header. Engines of one model share its backend, each on its own thread: calls for different programs and KV
+// stores overlap, creating and removing them too; calls for one program and its store never do. Weights are added before the first
+// program and removed after the last.
 //
 // A pass is suspended, not split: advance() runs chunks of the compiled phases until the deadline and says where it stopped; calling
 // it again goes on. Nothing of a pass is visible outside before it is done, so suspension cannot change tokens (rules.md 3).

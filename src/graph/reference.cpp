@@ -13,18 +13,6 @@ uint64_t panel_floats(const WeightDesc& desc) {
   return rows * desc.k;
 }
 
-// Puts `item` at the first free place and returns its index.
-template <class T>
-uint32_t store(std::vector<std::unique_ptr<T>>& items, std::unique_ptr<T> item) {
-  const auto free = std::find(items.begin(), items.end(), nullptr);
-  const auto index = static_cast<uint32_t>(free - items.begin());
-  if (free == items.end())
-    items.push_back(std::move(item));
-  else
-    *free = std::move(item);
-  return index;
-}
-
 }  // namespace
 
 ReferenceBackend::ReferenceBackend(std::shared_ptr<Host> host) : host_(std::move(host)) {}
@@ -71,10 +59,10 @@ Result<WeightId> ReferenceBackend::add_weight(const WeightDesc& desc, const Weig
     }
   }
   reader.drop_behind(0, desc.n * bytes);
-  return WeightId{store(weights_, std::move(w))};
+  return WeightId{weights_.add(std::move(w))};
 }
 
-void ReferenceBackend::remove_weight(WeightId id) { weights_[id].reset(); }
+void ReferenceBackend::remove_weight(WeightId id) { weights_.remove(id); }
 
 KvGeometry ReferenceBackend::kv_geometry(const KvGroup& g, const KvConfig& config) const {
   const uint64_t row =
@@ -89,7 +77,7 @@ Result<KvId> ReferenceBackend::kv_create(std::span<const KvGroup> groups, const 
   for (const KvGroup& group : groups)
     kv->block_bytes = std::max(kv->block_bytes, kv_geometry(group, config).block_bytes);
   kv->blocks.resize(config.n_blocks);
-  const uint32_t id = store(kv_, std::move(kv));
+  const uint32_t id = kv_.add(std::move(kv));
   for (BlockId reserved : {kZeroBlock, kTrashBlock}) {
     if (Status status = kv_commit(id, reserved); !status.ok()) {
       kv_destroy(id);
@@ -99,10 +87,10 @@ Result<KvId> ReferenceBackend::kv_create(std::span<const KvGroup> groups, const 
   return KvId{id};
 }
 
-void ReferenceBackend::kv_destroy(KvId id) { kv_[id].reset(); }
+void ReferenceBackend::kv_destroy(KvId id) { kv_.remove(id); }
 
 Status ReferenceBackend::kv_commit(KvId id, BlockId block) {
-  KvStore& kv = *kv_[id];
+  KvStore& kv = kv_[id];
   if (block >= kv.blocks.size())
     return error(Code::internal, "KV block %u: the store has %zu", block, kv.blocks.size());
   if (kv.blocks[block] || kv.block_bytes == 0) return Status();
@@ -117,7 +105,7 @@ Status ReferenceBackend::kv_commit(KvId id, BlockId block) {
 }
 
 void ReferenceBackend::kv_release(KvId id, std::span<const BlockId> free_blocks) {
-  KvStore& kv = *kv_[id];
+  KvStore& kv = kv_[id];
   for (BlockId block : free_blocks) {
     if (block < kFirstBlock || block >= kv.blocks.size() || !kv.blocks[block]) continue;
     kv.blocks[block].reset();
@@ -126,7 +114,7 @@ void ReferenceBackend::kv_release(KvId id, std::span<const BlockId> free_blocks)
 }
 
 Status ReferenceBackend::kv_copy(KvId id, BlockId from, BlockId to) {
-  KvStore& kv = *kv_[id];
+  KvStore& kv = kv_[id];
   LLMRT_TRY(kv_commit(id, to));
   if (from >= kv.blocks.size() || !kv.blocks[from])
     return error(Code::internal, "KV block %u is copied but holds nothing", from);
@@ -135,7 +123,7 @@ Status ReferenceBackend::kv_copy(KvId id, BlockId from, BlockId to) {
 }
 
 int64_t ReferenceBackend::kv_bytes(KvId id) const {
-  return kv_[id]->n_committed * static_cast<int64_t>(kv_[id]->block_bytes);
+  return kv_[id].n_committed * static_cast<int64_t>(kv_[id].block_bytes);
 }
 
 uint64_t ReferenceBackend::compute_bytes(const Program& program,
@@ -158,16 +146,15 @@ Result<ExeId> ReferenceBackend::compile(const Program& program, std::span<const 
   exe->program = program;
   exe->options = options;
   for (size_t i = 0; i < weights.size(); ++i) {
-    const Weight* w = weights[i] < weights_.size() ? weights_[weights[i]].get() : nullptr;
+    const Weight* w = weights_.find(weights[i]);
     if (!w || w->desc.n != program.weights[i].n || w->desc.k != program.weights[i].k)
       return error(Code::internal, "compile: %s is not loaded", program.weights[i].name.c_str());
     exe->weights.push_back(w);
   }
   if (!program.kv_layers.empty()) {
-    if (options.kv >= kv_.size() || !kv_[options.kv] ||
-        kv_[options.kv]->groups != program.kv_groups)
+    exe->kv = kv_.find(options.kv);
+    if (!exe->kv || exe->kv->groups != program.kv_groups)
       return error(Code::internal, "compile: the KV store has other groups than the program");
-    exe->kv = kv_[options.kv].get();
   }
   exe->plan = make_plan(program);
   const uint32_t rows[2] = {options.max_rows, options.max_out};
@@ -178,10 +165,10 @@ Result<ExeId> ReferenceBackend::compile(const Program& program, std::span<const 
       return error(Code::out_of_memory, "arena of %llu bytes could not be allocated",
                    static_cast<unsigned long long>(bytes));
   }
-  return ExeId{store(exes_, std::move(exe))};
+  return ExeId{exes_.add(std::move(exe))};
 }
 
-void ReferenceBackend::remove_program(ExeId id) { exes_[id].reset(); }
+void ReferenceBackend::remove_program(ExeId id) { exes_.remove(id); }
 
 // A batch is our own making: what is checked here would otherwise read or write outside a buffer.
 Status ReferenceBackend::Pass::check_batch() const {
@@ -214,7 +201,7 @@ Status ReferenceBackend::Pass::check_batch() const {
 }
 
 Result<Progress> ReferenceBackend::advance(Execution& e, Deadline deadline) {
-  Exe& exe = *exes_[e.exe];
+  Exe& exe = exes_[e.exe];
   const Pass pass{exe, *e.batch, host_->pool(), reference_kernels()};
   if (e.phase == 0 && e.chunk == 0) LLMRT_TRY(pass.check_batch());
   const FloatControlScope float_control;
@@ -241,7 +228,7 @@ Result<Progress> ReferenceBackend::advance(Execution& e, Deadline deadline) {
 void ReferenceBackend::abandon(Execution& execution) { execution.phase = execution.chunk = 0; }
 
 std::span<const float> ReferenceBackend::logits(ExeId id) const {
-  const Exe& exe = *exes_[id];
+  const Exe& exe = exes_[id];
   const float* first = reinterpret_cast<const float*>(exe.arena[1].data()) +
                        size_t{exe.n_out} * exe.plan.offset[exe.program.logits];
   return {first, size_t{exe.n_out} * exe.program.n_vocab};

@@ -9,10 +9,10 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "base/memory.h"
 #include "graph/backend.h"
+#include "graph/id_table.h"
 #include "graph/planner.h"
 
 namespace llmrt {
@@ -58,9 +58,9 @@ class ReferenceBackend final : public Backend {
 
   std::shared_ptr<Host> host_;
   Trace trace_;
-  std::vector<std::unique_ptr<Weight>> weights_;  // by id; nullptr: removed
-  std::vector<std::unique_ptr<KvStore>> kv_;
-  std::vector<std::unique_ptr<Exe>> exes_;
+  IdTable<Weight> weights_;
+  IdTable<KvStore> kv_;
+  IdTable<Exe> exes_;
 };
 
 std::unique_ptr<ReferenceBackend> make_reference_backend(std::shared_ptr<Host> host);

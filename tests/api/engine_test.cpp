@@ -1,5 +1,7 @@
+#include <atomic>
 #include <cmath>
 #include <map>
+#include <thread>
 
 #include "api_kit.h"
 
@@ -172,6 +174,29 @@ TEST_CASE("engine: trim 1 keeps the prefix cache, 2 and 3 do not") {
   for (const int32_t level : {2, 3}) {
     CHECK_OK(llmrt_engine_trim(engine.get(), level));
     CHECK(cached_tokens() == 0);
+  }
+}
+
+TEST_CASE("engine: engines of one model come and go beside others that work") {
+  for (const char* devices : {"cpu", "reference"}) {
+    llmrt_model_options o;
+    llmrt_model_options_init(&o, sizeof o);
+    o.devices = devices;
+    const auto model = load_table(&o);
+    std::atomic<int> n_right{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+      threads.emplace_back([&] {
+        for (int i = 0; i < 10; ++i) {
+          const auto engine = make_engine(model.get());
+          const auto request = submit(engine.get(), "1", greedy(20));
+          n_right += llmrt_request_wait(request.get(), -1) == LLMRT_OK &&
+                     text_of(request.get()) == "23456789";
+          submit(engine.get(), "a", greedy(200));  // runs when its engine goes
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    CHECK(n_right == 30);
   }
 }
 
