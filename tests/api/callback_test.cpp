@@ -148,9 +148,11 @@ TEST_CASE("callback: a release waits for no callback, and DONE comes all the sam
     o.on_event = [](void* user, const llmrt_event* event) -> int32_t {
       auto& s = *static_cast<Shared*>(user);
       ++s.n_calls;
-      const std::lock_guard lock(s.mutex);
-      s.n_named += event->request != nullptr;
-      s.n_done += event->type == LLMRT_EVENT_DONE;
+      {
+        const std::lock_guard lock(s.mutex);
+        s.n_named += event->request != nullptr;
+      }
+      s.n_done += event->type == LLMRT_EVENT_DONE;  // last: nothing of s is used after DONE
       return 0;
     };
     {

@@ -362,6 +362,7 @@ TEST_CASE("engine async: a request is counted before its waiter is told") {
     REQUIRE(request->wait(5000).ok());
     REQUIRE(b.engine->metrics().done == i);
   }
+  CHECK(b.engine->pause().ok());  // so that it does not end by itself
   auto cut = b.submit(some_prompt(5), params_for(500));
   cut->cancel(false);
   CHECK(b.engine->metrics().cancelled == 1);
