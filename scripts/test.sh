@@ -12,4 +12,4 @@ cd "$root"
 scripts/setup.sh build test
 cmake --preset release
 cmake --build --preset release
-exec ctest --preset release --no-tests=error "$@"
+exec ctest --preset release --no-tests=error -j "$(nproc)" "$@"
