@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Installs the build into a prefix, moves the prefix, and builds and runs programs against it with CMake and with pkg-config.
 
-    install_test.py CMAKE BUILD_FOLDER REPOSITORY MODEL
+    install_test.py CMAKE BUILD_FOLDER REPOSITORY MODEL GENERATOR
 """
 import os
 import pathlib
@@ -16,7 +16,7 @@ def run(*command, **options):
 
 
 def main():
-    cmake, build, root, model = sys.argv[1:5]
+    cmake, build, root, model, generator = sys.argv[1:6]
     consumer = pathlib.Path(root, "tests/install/consumer")
     samples = pathlib.Path(root, "samples")
     with tempfile.TemporaryDirectory() as folder:
@@ -29,7 +29,7 @@ def main():
                 sys.exit(f"{file.relative_to(prefix)} names an absolute path")
 
         out = work / "by cmake"
-        run(cmake, "-S", consumer, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DSAMPLES={samples}")
+        run(cmake, "-G", generator, "-S", consumer, "-B", out, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DSAMPLES={samples}")
         run(cmake, "--build", out)
         if not run(out / "from_c", model, "7").startswith("123456789"):
             sys.exit("the program built with CMake gave another answer")
