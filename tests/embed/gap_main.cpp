@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   llmrt_engine* engine = nullptr;
   must(llmrt_engine_create(model, &options, &engine));
 
-  llmrt_request* reader = submit(engine, some_tokens(100, n_vocab, 1), 4000);
+  llmrt_request* reader = submit(engine, some_tokens(100, n_vocab, 1), n_prompt);
   while (generated(reader) < 10) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const auto alone = gaps(reader, [](size_t n) { return n == kAlone; });
 
