@@ -257,18 +257,6 @@ Result<EngineOptions> to_engine_options(const llmrt_engine_options& o) {
   return e;
 }
 
-PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& model) {
-  PlanRequest r;
-  r.ctx_tokens = engine.ctx_tokens;
-  r.max_running = engine.max_running;
-  r.max_rows = engine.max_batch;
-  r.block_tokens = engine.block_tokens;
-  r.kv = engine.kv;
-  r.kv_budget = engine.kv_budget;
-  r.memory_limit = model.host_memory_limit;
-  return r;
-}
-
 Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
                                 float default_temperature) {
   const IeeeFloatScope floats;

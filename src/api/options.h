@@ -18,7 +18,6 @@
 #include "engine/session.h"
 #include "llmrt.h"
 #include "runtime/loaded_model.h"
-#include "runtime/plan.h"
 
 namespace llmrt::api {
 
@@ -129,7 +128,6 @@ Status check_range(const char* name, int64_t value, int64_t least, int64_t most)
 Status check(const llmrt_runtime_options& o);
 Result<ModelOptions> to_model_options(const llmrt_model_options& o);
 Result<EngineOptions> to_engine_options(const llmrt_engine_options& o);
-PlanRequest to_plan_request(const EngineOptions& engine, const ModelOptions& model);
 // What temperature -1 means: the file's own, or 0.8 where it has none that can be used (the log says so).
 float default_temperature(const LoadedModel& model);
 Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,

@@ -30,7 +30,9 @@ llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
     LLMRT_ASSIGN(const ModelDef def, define_model(*weights));
     LLMRT_ASSIGN(const auto backend, make_backend(r->host(), m.devices, m.backend_options));
     auto plan = std::make_shared<PlanObject>();
-    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, to_plan_request(e, m)));
+    PlanRequest request = plan_request(e);
+    request.memory_limit = m.host_memory_limit;
+    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, request));
     const std::vector<std::string> ids = device_ids(builtin_backends());
     plan->device =
         static_cast<int32_t>(std::find(ids.begin(), ids.end(), backend->info().id) - ids.begin());

@@ -134,6 +134,9 @@ class Request {
       int32_t sample) const = 0;
 };
 
+struct PlanRequest;
+PlanRequest plan_request(const EngineOptions& options);  // what of them decides memory
+
 class Engine {
  public:
   static Result<std::unique_ptr<Engine>> create(std::shared_ptr<const LoadedModel> model,

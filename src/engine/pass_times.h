@@ -18,10 +18,9 @@ class PassTimes {
   uint32_t prompt_rows_beside_decodes() const;
 
   double prompt_row_ns() const { return row_ns_; }  // 0: nothing known
-  double decode_ns() const { return decode_ns_; }   // a pass of decodes only; 0: nothing known
 
  private:
-  double row_ns_ = 0, decode_ns_ = 0;  // running means
+  double row_ns_ = 0, decode_ns_ = 0;  // running means; decode_ns_: of passes of decodes only
 };
 
 }  // namespace llmrt

@@ -19,8 +19,12 @@ llmrt_engine_options engine_options() {
 Owned<llmrt_engine> make_engine(llmrt_model* model, int32_t threading) {
   llmrt_engine_options o = engine_options();
   o.threading = threading;
+  return make_engine(model, o);
+}
+
+Owned<llmrt_engine> make_engine(llmrt_model* model, const llmrt_engine_options& options) {
   llmrt_engine* engine = nullptr;
-  REQUIRE_OK(llmrt_engine_create(model, &o, &engine));
+  REQUIRE_OK(llmrt_engine_create(model, &options, &engine));
   return Owned<llmrt_engine>(engine);
 }
 

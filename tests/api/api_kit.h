@@ -32,6 +32,7 @@ std::string table_path();
 Owned<llmrt_model> load_table(const llmrt_model_options* options = nullptr);
 // Own thread, or host-stepped.
 Owned<llmrt_engine> make_engine(llmrt_model* model, int32_t threading = 0);
+Owned<llmrt_engine> make_engine(llmrt_model* model, const llmrt_engine_options& options);
 llmrt_engine_options engine_options();
 llmrt_gen_options greedy(int32_t max_tokens);
 Owned<llmrt_request> submit(llmrt_engine* engine, const std::string& text,

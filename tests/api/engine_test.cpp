@@ -205,9 +205,8 @@ TEST_CASE("engine: a full queue is told") {
   llmrt_engine_options o = engine_options();
   o.queue_limit = 2;
   o.threading = 1;
-  llmrt_engine* engine = nullptr;
-  REQUIRE_OK(llmrt_engine_create(model.get(), &o, &engine));
-  const Owned<llmrt_engine> owner(engine);
+  const Owned<llmrt_engine> owner = make_engine(model.get(), o);
+  llmrt_engine* const engine = owner.get();
   std::vector<Owned<llmrt_request>> requests;
   for (int i = 0; i < 2; ++i) requests.push_back(submit(engine, "a", greedy(5)));
   llmrt_request* refused = nullptr;

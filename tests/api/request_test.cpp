@@ -153,9 +153,8 @@ TEST_CASE("request: prompts at the edge of the context") {
   const auto model = load_table();
   llmrt_engine_options eo = engine_options();
   eo.ctx_tokens = 64;
-  llmrt_engine* engine = nullptr;
-  REQUIRE_OK(llmrt_engine_create(model.get(), &eo, &engine));
-  const Owned<llmrt_engine> owner(engine);
+  const Owned<llmrt_engine> owner = make_engine(model.get(), eo);
+  llmrt_engine* const engine = owner.get();
   const std::vector<int32_t> prompt(66, 'a');
   const llmrt_gen_options o = greedy(1);
   for (size_t n = 62; n <= 66; ++n) {

@@ -183,9 +183,8 @@ TEST_CASE("session: overflow 2 leaves the oldest turns out of the prompt, not ou
   llmrt_engine_options eo = engine_options();
   eo.ctx_tokens = 128;
   eo.overflow = 2;
-  llmrt_engine* engine = nullptr;
-  REQUIRE_OK(llmrt_engine_create(model.get(), &eo, &engine));
-  const Owned<llmrt_engine> owner(engine);
+  const Owned<llmrt_engine> owner = make_engine(model.get(), eo);
+  llmrt_engine* const engine = owner.get();
   const auto session = make_session(engine);
   for (int i = 0; i < 6; ++i) {
     char* answer = nullptr;
@@ -251,9 +250,8 @@ TEST_CASE("session: overflow 2 leaves out as few turns as give the answer room")
   llmrt_engine_options eo = engine_options();
   eo.ctx_tokens = 128;
   eo.overflow = 2;
-  llmrt_engine* engine = nullptr;
-  REQUIRE_OK(llmrt_engine_create(model.get(), &eo, &engine));
-  const Owned<llmrt_engine> owner(engine);
+  const Owned<llmrt_engine> owner = make_engine(model.get(), eo);
+  llmrt_engine* const engine = owner.get();
   CHECK_OK(llmrt_engine_pause(engine));  // so that no answer joins
   llmrt_session_options so;
   llmrt_session_options_init(&so, sizeof so);
