@@ -417,9 +417,9 @@ typedef struct llmrt_metrics {
   double queue_ms_p50, queue_ms_p95, queue_ms_p99; /* submit to first work */
   double e2e_ms_p50, e2e_ms_p95, e2e_ms_p99;       /* submit to done */
   double requests_per_s, prefill_tps, decode_tps;  /* per second, over the same window */
-  /* rows per pass; share of time; share of KV bytes that hold no token */
+  /* over the same window: mean rows of a pass, share of time; now: share of the running samples' KV that holds no token */
   double batch_mean, busy_share, kv_waste;
-  int32_t batch_peak, pad0;
+  int32_t batch_peak, pad0; /* most rows of one pass, over the same window */
 } llmrt_metrics;
 
 /* A snapshot of the engine's figures.
@@ -439,8 +439,8 @@ typedef struct llmrt_plan_info {
   int32_t fits; /* 1: weights, KV, compute fit into what is available; kv_budget holds a request */
   int32_t n_devices;
   int32_t ctx_tokens; /* that the KV figure is for */
-  int32_t
-      max_ctx_that_fits; /* tokens of one sequence, at most n_ctx_train or ctx_tokens; 0: weights alone do not fit */
+  /* tokens of one sequence, at most n_ctx_train or ctx_tokens; 0: weights alone do not fit */
+  int32_t max_ctx_that_fits;
   int32_t pad0;
   int64_t weights, kv, kv_per_token, compute; /* bytes */
   int64_t host_total, device_total; /* bytes needed in host memory and on devices with their own */

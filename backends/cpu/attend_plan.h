@@ -7,7 +7,7 @@
 //            after it. For decode, where rows are few and keys many.
 //   walked:  each (row block, head block) is a task that walks `span` key chunks per stage, joining into one part per row and head.
 //            For prefill. Stages keep every task short.
-// Both join the same parts in the same order, so they give the same bits (rules.md 1).
+// Both join the same parts in the same order, so they give the same bits (docs/NUMERICS.md).
 #pragma once
 
 #include <cstdint>

@@ -1,18 +1,8 @@
 #include "backends/cpu/cpu_backend.h"
 
-#include <unistd.h>
-
 #include "backends/cpu/cpu_features.h"
 
 namespace llmrt::cpu {
-namespace {
-
-int64_t pages(int name) {
-  const long n = sysconf(name), size = sysconf(_SC_PAGESIZE);
-  return n < 0 || size < 0 ? -1 : int64_t{n} * size;
-}
-
-}  // namespace
 
 DeviceInfo CpuBackend::info() const {
   DeviceInfo d;
@@ -21,8 +11,7 @@ DeviceInfo CpuBackend::info() const {
   d.name = detect_cpu_features().processor;
   d.backend = "cpu";
   d.driver = table_.name;
-  d.memory_total = pages(_SC_PHYS_PAGES);
-  d.memory_free = pages(_SC_AVPHYS_PAGES);
+  d.memory = platform::memory_figures();
   return d;
 }
 

@@ -4,9 +4,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
-#include <sys/auxv.h>
 #endif
+
+#include "base/platform/machine.h"
 
 namespace llmrt::cpu {
 
@@ -64,8 +64,8 @@ CpuFeatures detect_cpu_features() {
 
 CpuFeatures detect_cpu_features() {
   CpuFeatures f;
-  constexpr unsigned long kAsimdDotprod = 1ul << 20;
-  f.neon_dotprod = (getauxval(AT_HWCAP) & kAsimdDotprod) != 0;
+  constexpr uint64_t kAsimdDotprod = uint64_t{1} << 20;
+  f.neon_dotprod = (platform::hardware_capabilities() & kAsimdDotprod) != 0;
   f.processor = "AArch64 processor";
   return f;
 }

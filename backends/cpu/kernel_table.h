@@ -1,8 +1,8 @@
 // KernelTable: all compute of the CPU backend as plain functions, one table per instruction set. Chosen once per backend by CPUID
-// (cpu_features.h) or LLMRT_CPU_ISA. Every table gives the same bits (rules.md 1), but for float32 linears of a table without FMA.
+// (cpu_features.h) or LLMRT_CPU_ISA. Every table gives the same bits (docs/NUMERICS.md), but for float32 linears of a table without FMA.
 //
 // The kernels take raw pointers and a parameter struct, allocate nothing and call nothing outside their translation unit except
-// quant/panel.h's exact decoder. The float control word is set by whoever calls (base/thread_pool.h).
+// quant/panel.h's exact decoder. Whoever calls has a FloatScope of FloatMode::compute (base/float_control.h).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace llmrt::cpu {
 
-// One panel of 16 outputs times n_rows inputs:  out[i][r] = sum_k W[r, k] * in[i, k], in 8 stripes (rules.md 1).
+// One panel of 16 outputs times n_rows inputs:  out[i][r] = sum_k W[r, k] * in[i, k], in 8 stripes (docs/NUMERICS.md).
 struct LinearArgs {
   const uint8_t* panel;  // P16, of the type the function is for
   uint32_t k;            // the row length of the model
@@ -33,11 +33,10 @@ inline constexpr uint32_t kMaxLinearRows = 128;
 
 // Room for the widest stripe of a panel in any expanded form, and stripe sums.
 inline size_t linear_scratch_bytes(uint32_t k) {
-  const size_t n_super = (k + kSuperblock - 1) / kSuperblock;
-  return (n_super / kStripes + 1) * 20480 + kMaxLinearRows * 64 + 8192;
+  return (size_t{n_superblocks(k)} / kStripes + 1) * 20480 + kMaxLinearRows * 64 + 8192;
 }
 
-// Attention of some query rows over one chunk of 256 keys of one KV head (rules.md 1, classes attention f32 and b16).
+// Attention of some query rows over one chunk of 256 keys of one KV head (docs/NUMERICS.md, classes attention f32 and b16).
 // Row i is query token i / group, head i % group of the KV head's group. Its part becomes
 //   | o [d_v_padded] | m | l |   o = sum p V, l = sum p, p = exp(s - m), over its visible keys in the chunk.
 struct AttendArgs {
@@ -47,7 +46,7 @@ struct AttendArgs {
   uint32_t d_k, d_v;
   RowCodec k_codec, v_codec;
   uint32_t block_tokens;
-  // This head's bytes of the blocks that cover the chunk, 256 / block_tokens of them (kv_layout.h).
+  // This head's bytes of the blocks that cover the chunk, 256 / block_tokens of them (kv_head_layout.h).
   const uint8_t* const* blocks;
   size_t v_at;           // from a head's K to its V
   uint32_t chunk_begin;  // absolute position of the chunk's first key, a multiple of 256

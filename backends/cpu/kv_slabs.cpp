@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/check.h"
+
 namespace llmrt::cpu {
 
 uint64_t KvSlabs::block_bytes(const KvGroup& group, const KvConfig& config) {
@@ -11,9 +13,7 @@ uint64_t KvSlabs::block_bytes(const KvGroup& group, const KvConfig& config) {
 
 Result<std::unique_ptr<KvSlabs>> KvSlabs::create(std::span<const KvGroup> groups,
                                                  const KvConfig& config) {
-  if (config.block_tokens != 16 && config.block_tokens != 32 && config.block_tokens != 64)
-    return error(Code::invalid_argument, "block_tokens is %u; 16, 32 and 64 are allowed",
-                 config.block_tokens);
+  LLMRT_ASSERT(config.block_tokens == 16 || config.block_tokens == 32 || config.block_tokens == 64);
   if (config.n_blocks <= kFirstBlock)
     return error(Code::invalid_argument, "the KV cache has %u blocks; at least %u are needed",
                  config.n_blocks, kFirstBlock + 1);

@@ -1,22 +1,20 @@
-// KV storage of one model: blocks in slabs of 64, taken as first used.
+// KV storage of one model: blocks in slabs of kSlabBlocks, taken as first used.
 //
 //   slab s: | block 64 s | block 64 s + 1 | ... |        block: | layer 0 | layer 1 | ... |      layer: | head 0 | head 1 | ... |
 //
 // A block belongs to one group at a time; all groups share ids, so a block has the bytes of the largest group.
-// bytes() == (slabs held) * 64 * block_bytes.  Block 0 (the zero block) is zero from creation on and never written.
+// bytes() == (slabs held) * kSlabBlocks * block_bytes.  Block 0 (the zero block) is zero from creation on and never written.
 #pragma once
 
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "backends/cpu/kv_layout.h"
+#include "backends/cpu/kv_head_layout.h"
 #include "base/memory.h"
 #include "base/status.h"
 
 namespace llmrt::cpu {
-
-inline constexpr uint32_t kSlabBlocks = 64;
 
 class KvSlabs {
  public:
@@ -48,8 +46,9 @@ class KvSlabs {
   KvConfig config_;
   size_t block_bytes_ = 0;
   size_t n_slabs_ = 0;
-  std::vector<Buffer> slabs_;        // [n_blocks / 64, rounded up]
+  std::vector<Buffer> slabs_;        // [n_blocks / kSlabBlocks, rounded up]
   std::vector<uint64_t> committed_;  // one bit per block of a slab
+  static_assert(kSlabBlocks <= 64);
 };
 
 }  // namespace llmrt::cpu

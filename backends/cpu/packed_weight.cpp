@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "backends/cpu/worker_scratch.h"
+#include "base/check.h"
 #include "quant/panel.h"
 
 namespace llmrt::cpu {
@@ -14,18 +15,8 @@ namespace {
 constexpr uint64_t kReadBytes = 1u << 20;  // bytes of one read, at least one panel
 constexpr uint32_t kChunksPerRun = 64;     // the pool serves others between runs
 
-uint64_t whole_lines(uint64_t n) { return (n + 63) / 64 * 64; }
-
 bool keeps_floats(const WeightDesc& d) {
   return d.n == 1 && format_of(d.type).numerics == NumericsClass::f32;
-}
-
-Status check(const WeightDesc& d) {
-  const QuantFormat& f = format_of(d.type);
-  if (d.n == 0 || d.k == 0 || d.k % f.block != 0)
-    return error(Code::format, "%s: rows of %u values; %s rows are whole blocks of %u",
-                 d.name.c_str(), d.k, f.name, f.block);
-  return Status();
 }
 
 Status no_memory(const WeightDesc& d, uint64_t bytes) {
@@ -52,10 +43,10 @@ uint64_t packed_bytes(const WeightDesc& d) {
 
 Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader, ThreadPool& pool,
                                  const JobProgress* progress) {
-  LLMRT_TRY(check(d));
+  const QuantFormat& f = format_of(d.type);
+  LLMRT_ASSERT(d.n > 0 && d.k > 0 && d.k % f.block == 0);  // check_shapes() has passed
   if (keeps_floats(d)) return read_vector(d, reader);
 
-  const QuantFormat& f = format_of(d.type);
   const uint64_t row = row_bytes(f, d.k);
   const uint32_t panels = n_panels(d.n);
   const uint32_t per_chunk = static_cast<uint32_t>(

@@ -51,8 +51,8 @@ struct LinearJob {
   // One linear, or gate and up of a glu.
   uint32_t n_parts = 1;
   uint32_t op[2] = {kNone, kNone};
-  uint32_t rounded[2] = {kNone,
-                         kNone};  // class a8: the input's rounded form; else the input is floats
+  // class a8: the input's rounded form; else the input is floats
+  uint32_t rounded[2] = {kNone, kNone};
   Activation act = Activation::silu;  // n_parts == 2
   ValueId residual = kNone;           // added last
   ValueId out = kNone;

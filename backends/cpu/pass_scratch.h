@@ -10,6 +10,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/packed_weight.h"
+#include "backends/cpu/worker_scratch.h"
 
 namespace llmrt::cpu {
 
@@ -20,7 +21,6 @@ struct WorkerNeeds {
   size_t part_floats = 0;
 };
 
-inline size_t whole_lines(size_t n) { return (n + 63) / 64 * 64; }
 inline constexpr size_t kSumsBytes = 2 * kMaxLinearRows * 16 * sizeof(float);
 
 inline size_t worker_bytes(const WorkerNeeds& n) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/memory.h"
@@ -10,9 +11,11 @@
 
 namespace llmrt::cpu {
 
+inline size_t whole_lines(size_t n) { return (n + 63) / 64 * 64; }
+
 class WorkerScratch {
  public:
-  // slot_bytes is a multiple of 64. False: no memory; what was there stays.
+  // slot_bytes: whole lines. False: no memory; what was there stays.
   bool reserve(uint32_t n_workers, size_t slot_bytes) {
     if (buffer_ && n_workers <= n_ && slot_bytes == slot_bytes_) return true;
     Buffer more = Buffer::make(bytes_for(n_workers, slot_bytes));

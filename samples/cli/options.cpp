@@ -15,6 +15,12 @@ namespace {
 constexpr std::array<const char*, 5> kTemplateNames = {"chatml", "llama3", "mistral", "gemma",
                                                        "phi3"};
 
+std::string template_names() {
+  std::string names;
+  for (const char* name : kTemplateNames) names += (names.empty() ? "" : ", ") + std::string(name);
+  return names;
+}
+
 // {"key": value}; a value that is no JSON is a string.
 std::string overrides_json(const std::vector<std::string>& overrides) {
   if (overrides.empty()) return {};
@@ -35,8 +41,8 @@ std::string template_text(const std::string& name_or_file) {
   if (std::find(kTemplateNames.begin(), kTemplateNames.end(), name_or_file) != kTemplateNames.end())
     return name_or_file;
   if (!file_exists(name_or_file))
-    fail("--chat-template " + name_or_file +
-         ": no such file, and the built-in names are chatml, llama3, mistral, gemma, phi3");
+    fail("--chat-template " + name_or_file + ": no such file, and the built-in names are " +
+         template_names());
   if (!has_an_end(name_or_file))
     fail("--chat-template " + name_or_file + ": this is neither a file nor a pipe");
   return read_file(name_or_file);

@@ -23,8 +23,8 @@ void fail_usage(std::string sentence) { throw Failure{std::move(sentence), 2, LL
 
 void check_range(const char* flag, int64_t value, int64_t least, int64_t most) {
   if (value >= least && value <= most) return;
-  fail_usage(std::string(flag) + " is " + std::to_string(value) + "; allowed is " +
-             std::to_string(least) + " to " + std::to_string(most));
+  fail_usage(std::string(flag) + " is " + std::to_string(value) +
+             "; allowed: " + std::to_string(least) + " to " + std::to_string(most));
 }
 
 void throw_last_error() {

@@ -39,7 +39,7 @@ struct Failure {
 };
 [[noreturn]] void fail(std::string sentence);
 [[noreturn]] void fail_usage(std::string sentence);
-// "-r 0: allowed is 1 to 1000"
+// "-r is 0; allowed: 1 to 1000"
 void check_range(const char* flag, int64_t value, int64_t least, int64_t most);
 // Throws the library's last error if status is one.
 void check(llmrt_status status);

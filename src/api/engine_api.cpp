@@ -162,8 +162,7 @@ llmrt_status llmrt_submit_text(llmrt_engine* engine, const char* utf8, size_t le
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
-    LLMRT_ASSIGN(const std::string_view text, text_argument("utf8", utf8, len));
-    LLMRT_TRY(check_range("text_flags", o.text_flags, 0, 3));
+    LLMRT_ASSIGN(const std::string_view text, bytes_argument("utf8", utf8, len));
     const LoadedModel& model = e->core->model();
     if (!model.tokenizer)
       return error(Code::unsupported, "the model has no tokenizer; submit tokens");
@@ -205,7 +204,7 @@ llmrt_status llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
     LLMRT_ASSIGN(input.tools_json, optional_text("tools_json", o.tools_json));
     LLMRT_ASSIGN(input.kwargs_json, optional_text("template_kwargs", o.template_kwargs));
     const LoadedModel& model = e->core->model();
-    LLMRT_TRY(check_chat(model));
+    LLMRT_TRY(model.check_chat());
     LLMRT_ASSIGN(std::vector<Token> ids,
                  encode_chat(*model.chat_template, *model.tokenizer, input));
     return submit_prompt(e->core, std::move(ids), o, out);

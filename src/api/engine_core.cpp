@@ -4,7 +4,7 @@
 #include "api/guard.h"
 #include "api/objects.h"
 #include "api/options.h"
-#include "engine/service_thread.h"
+#include "base/service_thread.h"
 
 namespace llmrt::api {
 namespace {

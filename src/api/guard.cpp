@@ -1,10 +1,10 @@
 #include "api/guard.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cstring>
 #include <string_view>
+
+#include "base/platform/process.h"
 
 namespace llmrt::api {
 namespace {
@@ -18,8 +18,8 @@ bool is_inside_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0
 // Copies the text. What does not fit is left out of its middle, at code point borders: the reason behind a long name stays.
 void copy_text(char* to, size_t size, std::string_view text) noexcept {
   constexpr std::string_view kGap = " ... ";
-  size_t head = text.size(),
-         tail = text.size();  // the two ends that stay: [0, head) and [tail, size)
+  // the two ends that stay: [0, head) and [tail, size)
+  size_t head = text.size(), tail = text.size();
   if (text.size() >= size) {
     head = (size - 1 - kGap.size()) / 2;
     tail = text.size() - head;
@@ -62,7 +62,7 @@ bool forked() noexcept { return is_forked.load(std::memory_order_relaxed); }
 void watch_fork() noexcept {
   static constinit std::atomic<bool> watching{false};
   if (!watching.exchange(true))
-    pthread_atfork(nullptr, nullptr, [] { is_forked.store(true, std::memory_order_relaxed); });
+    platform::run_in_forked_child([] { is_forked.store(true, std::memory_order_relaxed); });
 }
 
 bool in_callback() noexcept { return callback_depth > 0; }
@@ -76,9 +76,8 @@ Code may_enter(bool outside_callbacks) noexcept {
     return Code::closed;
   }
   if (outside_callbacks && in_callback()) {
-    record(
-        Code::busy,
-        "called from inside a callback, where only llmrt_request_cancel and reading are allowed");
+    record(Code::busy,
+           "a call that makes, starts, waits or steers is not allowed inside a callback");
     return Code::busy;
   }
   return Code::ok;

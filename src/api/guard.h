@@ -10,13 +10,14 @@
 // An entry refuses to work after fork() (ERR_CLOSED), turns exceptions into codes (bad_alloc: ERR_OUT_OF_MEMORY) and keeps the
 // sentence of a failure in the thread's error record. The record is plain memory of fixed size: recording cannot fail.
 //
-//   LLMRT_ENTRY          may run inside a callback: reads, cancels, releases
-//   LLMRT_ENTRY_OUTSIDE  waits or starts work: ERR_BUSY inside a callback
+//   LLMRT_ENTRY           may run inside a callback: reads, tokenizes, renders, cancels
+//   LLMRT_ENTRY_OUTSIDE   makes, starts, waits or steers: ERR_BUSY inside a callback
 //   LLMRT_ENTRY_GIVES(out), LLMRT_ENTRY_MAKES(out)  the same two for functions that hand something out: *out (if there is an out) is
-//                        nullptr first of all, so that it never holds what the caller had there
-//   LLMRT_ENTRY_COUNT    returns a number, negative: the status
-//   LLMRT_ENTRY_VALUE(f) returns a pointer or flags, f after a failure
-//   LLMRT_ENTRY_PURE     constant answers and defaults: no checks, cannot fail
+//                         nullptr first of all, so that it never holds what the caller had there
+//   LLMRT_ENTRY_COUNT     returns a number, negative: the status
+//   LLMRT_ENTRY_VALUE(type, fallback)  returns a pointer or flags, fallback after a failure
+//   LLMRT_ENTRY_VOID      returns nothing: the releases
+//   LLMRT_ENTRY_PURE      constant answers and defaults: no checks, cannot fail
 #pragma once
 
 #include <cstdint>

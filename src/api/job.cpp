@@ -1,26 +1,22 @@
 #include "api/job.h"
 
-#include <algorithm>
-#include <chrono>
-
-#include "engine/service_thread.h"
+#include "base/service_thread.h"
+#include "base/wait.h"
 
 namespace llmrt::api {
 
-Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, ByteSourcePtr first,
-                                                std::vector<ByteSourcePtr> shards,
+Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, SourceParts source,
                                                 const ModelOptions& options, int32_t timeout_ms) {
   std::shared_ptr<LoadJob> job(new LoadJob);
   job->timeout_ms_ = timeout_ms;
-  job->name_ = first->name();
+  job->name_ = source.first->name();
   job->cancelled_ = error(Code::cancelled, "%s: loading was cancelled", job->name_.c_str());
-  if (timeout_ms > 0) job->limit_ = Deadline::after_us(int64_t{timeout_ms} * 1000);
+  if (timeout_ms > 0) job->limit_ = Deadline::after_ms(timeout_ms);
   ServiceThread thread;
-  LLMRT_TRY(thread.start("llmrt-load", [job, host = std::move(host), first = std::move(first),
-                                        shards = std::move(shards), options]() mutable noexcept {
+  LLMRT_TRY(thread.start("llmrt-load", [job, host = std::move(host), source = std::move(source),
+                                        options]() mutable noexcept {
     try {
-      job->finish(load_model(std::move(host), std::move(first), std::move(shards), options,
-                             &job->progress_));
+      job->finish(load_model(std::move(host), std::move(source), options, &job->progress_));
     } catch (const std::bad_alloc&) {
       job->finish(Status(Code::out_of_memory));
     } catch (...) {
@@ -69,17 +65,12 @@ Status LoadJob::status_locked() {
 }
 
 Status LoadJob::wait(int32_t timeout_ms) {
-  const Deadline own =
-      timeout_ms < 0 ? Deadline::never() : Deadline::after_us(int64_t{timeout_ms} * 1000);
+  const Deadline own = Deadline::after_ms(timeout_ms);
   std::unique_lock lock(mutex_);
   while (true) {
     Status status = status_locked();
-    if (status.code() != Code::pending || timeout_ms == 0 || own.passed()) return status;
-    const int64_t until = std::min(own.at_ns, limit_.at_ns);
-    if (until == INT64_MAX)
-      changed_.wait(lock);
-    else
-      changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(until - now_ns(), 0)));
+    if (status.code() != Code::pending || own.passed()) return status;
+    wait_until(changed_, lock, earlier(own, limit_));
   }
 }
 

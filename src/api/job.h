@@ -20,8 +20,7 @@ namespace llmrt::api {
 class LoadJob {
  public:
   // timeout_ms 0: no limit. out_of_memory: no thread to be had.
-  static Result<std::shared_ptr<LoadJob>> start(std::shared_ptr<Host> host, ByteSourcePtr first,
-                                                std::vector<ByteSourcePtr> shards,
+  static Result<std::shared_ptr<LoadJob>> start(std::shared_ptr<Host> host, SourceParts source,
                                                 const ModelOptions& options, int32_t timeout_ms);
 
   // Code::pending while it runs. Waits up to timeout_ms (< 0: for ever) for the end.

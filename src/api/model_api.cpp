@@ -13,13 +13,12 @@ namespace {
 
 struct LoadOrder {
   std::shared_ptr<Host> host;
-  SourceParts parts;
+  SourceParts source;
   ModelOptions options;
   int32_t timeout_ms = 0;
 };
 
-Result<LoadOrder> read_order(const llmrt_runtime* runtime, ByteSourcePtr first,
-                             std::vector<ByteSourcePtr> shards,
+Result<LoadOrder> read_order(const llmrt_runtime* runtime, SourceParts source,
                              const llmrt_model_options* options) {
   LoadOrder order;
   LLMRT_ASSIGN(const llmrt_model_options o, read_options(options));
@@ -31,7 +30,7 @@ Result<LoadOrder> read_order(const llmrt_runtime* runtime, ByteSourcePtr first,
   if (order.options.metadata_only && order.options.devices != "auto")
     LLMRT_TRY(
         make_backend(order.host, order.options.devices, order.options.backend_options).status());
-  order.parts = {std::move(first), std::move(shards)};
+  order.source = std::move(source);
   return order;
 }
 
@@ -42,15 +41,14 @@ llmrt_model* give_model(std::shared_ptr<const LoadedModel> model) {
 // On this thread, unless a time limit must hold even if a read hangs.
 Status load(LoadOrder order, llmrt_model** out) {
   if (order.timeout_ms == 0) {
-    LLMRT_ASSIGN(std::shared_ptr<LoadedModel> model,
-                 load_model(std::move(order.host), std::move(order.parts.first),
-                            std::move(order.parts.shards), order.options, nullptr));
+    LLMRT_ASSIGN(
+        std::shared_ptr<LoadedModel> model,
+        load_model(std::move(order.host), std::move(order.source), order.options, nullptr));
     *out = give_model(std::move(model));
     return Status();
   }
-  LLMRT_ASSIGN(const auto job,
-               LoadJob::start(std::move(order.host), std::move(order.parts.first),
-                              std::move(order.parts.shards), order.options, order.timeout_ms));
+  LLMRT_ASSIGN(const auto job, LoadJob::start(std::move(order.host), std::move(order.source),
+                                              order.options, order.timeout_ms));
   LLMRT_TRY(job->wait(-1));
   LLMRT_ASSIGN(std::shared_ptr<LoadedModel> model, job->take());
   *out = give_model(std::move(model));
@@ -96,7 +94,7 @@ llmrt_status llmrt_model_load(llmrt_runtime* runtime, const char* utf8_path,
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const std::string_view path, text_argument("utf8_path", utf8_path));
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_path(path));
-    LLMRT_ASSIGN(LoadOrder order, read_order(runtime, std::move(bytes), {}, options));
+    LLMRT_ASSIGN(LoadOrder order, read_order(runtime, {std::move(bytes)}, options));
     return load(std::move(order), out);
   };
 }
@@ -106,9 +104,7 @@ llmrt_status llmrt_model_load_source(llmrt_runtime* runtime, llmrt_source* sourc
   return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto s, get(source));
-    SourceParts parts = parts_of(*s);
-    LLMRT_ASSIGN(LoadOrder order,
-                 read_order(runtime, std::move(parts.first), std::move(parts.shards), options));
+    LLMRT_ASSIGN(LoadOrder order, read_order(runtime, parts_of(*s), options));
     return load(std::move(order), out);
   };
 }
@@ -118,13 +114,10 @@ llmrt_status llmrt_model_load_async(llmrt_runtime* runtime, llmrt_source* source
   return LLMRT_ENTRY_MAKES(out) {
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto s, get(source));
-    SourceParts parts = parts_of(*s);
-    LLMRT_ASSIGN(LoadOrder order,
-                 read_order(runtime, std::move(parts.first), std::move(parts.shards), options));
+    LLMRT_ASSIGN(LoadOrder order, read_order(runtime, parts_of(*s), options));
     auto object = std::make_shared<JobObject>();
-    LLMRT_ASSIGN(object->job,
-                 LoadJob::start(std::move(order.host), std::move(order.parts.first),
-                                std::move(order.parts.shards), order.options, order.timeout_ms));
+    LLMRT_ASSIGN(object->job, LoadJob::start(std::move(order.host), std::move(order.source),
+                                             order.options, order.timeout_ms));
     *out = make_handle<llmrt_job>(std::move(object));
     return Status();
   };

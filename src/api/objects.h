@@ -19,6 +19,7 @@
 
 #include "api/handles.h"
 #include "api/job.h"
+#include "base/function_ref.h"
 #include "base/host.h"
 #include "engine/engine.h"
 #include "engine/session.h"
@@ -50,7 +51,7 @@ struct RuntimeCore {
   RuntimeCore(llmrt_log_fn log, void* user, uint32_t queue_size, bool to_stderr, LogLevel level,
               std::unique_ptr<ThreadPool> pool)
       : router(log, user, queue_size, to_stderr),
-        host({level, LogRouter::write, &router}, std::move(pool), "") {}
+        host({level, LogRouter::write, &router}, std::move(pool)) {}
   LogRouter router;
   Host host;
 };
@@ -75,11 +76,6 @@ struct SourceObject final : Object {
   std::vector<ByteSourcePtr> shards;
 };
 
-// What load_model takes.
-struct SourceParts {
-  ByteSourcePtr first;
-  std::vector<ByteSourcePtr> shards;
-};
 SourceParts parts_of(SourceObject& source);
 
 struct PlanObject final : Object {
@@ -172,8 +168,8 @@ struct RequestObject final : Object {
   Delivery delivery = Delivery::request_queue;
   int32_t n_samples = 1;
   bool wants_logprobs = false;
-  CallbackContext* context =
-      nullptr;  // if it has callbacks; the core's, stays while `request` does
+  // if it has callbacks; the core's, stays while `request` does
+  CallbackContext* context = nullptr;
 
   std::mutex mutex;                       // guards what is lent out
   std::string event_text;                 // until the next llmrt_request_next

@@ -1,7 +1,5 @@
 #include "api/options.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -11,12 +9,12 @@
 #include "api/objects.h"
 #include "api/text.h"
 #include "base/float_control.h"
+#include "base/platform/machine.h"
 #include "sampling/params.h"
 
 namespace llmrt::api {
 namespace {
 
-constexpr int32_t kMaxLogprobs = 20;
 constexpr size_t kMaxBiases = size_t{1} << 20;
 
 Status check_flag(const char* name, int32_t value) { return check_range(name, value, 0, 1); }
@@ -72,8 +70,8 @@ Status check_temperature(float temperature) {
 
 // A mask may name more CPUs than there are, but not none of them.
 Status check_cpus(int64_t mask) {
-  const long n_cpus = sysconf(_SC_NPROCESSORS_CONF);
-  if (mask == 0 || n_cpus <= 0 || n_cpus >= 64) return Status();
+  const uint32_t n_cpus = platform::configured_cpus();
+  if (mask == 0 || n_cpus == 0 || n_cpus >= 64) return Status();
   if ((static_cast<uint64_t>(mask) & ((uint64_t{1} << n_cpus) - 1)) != 0) return Status();
   char found[32];
   std::snprintf(found, sizeof found, "0x%llx", static_cast<unsigned long long>(mask));
@@ -114,24 +112,38 @@ void defaults(llmrt_model_options& o) {
 }
 
 void defaults(llmrt_engine_options& o) {
+  static_assert(KvCodec{}.k == KvCodec{}.v);  // one word names both
+  // Takes no memory: the allocator may not be set yet.
+  const EngineOptions e;
   o = {};
   o.struct_size = sizeof o;
-  o.max_running = 16;
-  o.kv_type = "bf16";
-  o.kv_budget = -1;
-  o.prefix_cache = 1;
-  o.block_tokens = 32;
-  o.queue_limit = 1024;
+  o.threading = e.host_stepped ? 1 : 0;
+  o.ctx_tokens = static_cast<int32_t>(e.ctx_tokens);
+  o.max_running = static_cast<int32_t>(e.max_running);
+  o.max_batch = static_cast<int32_t>(e.max_batch);
+  o.prefill_chunk = static_cast<int32_t>(e.prefill_chunk);
+  o.kv_type = llmrt::name_of(e.kv.k);
+  o.kv_budget = e.kv_budget;
+  o.prefix_cache = e.prefix_cache ? 1 : 0;
+  o.block_tokens = static_cast<int32_t>(e.block_tokens);
+  o.batching = static_cast<int32_t>(e.batching);
+  o.batch_wait_us = static_cast<int32_t>(e.batch_wait_us);
+  o.queue_limit = static_cast<int32_t>(e.queue_limit);
+  o.overflow = static_cast<int32_t>(e.overflow);
 }
 
 void defaults(llmrt_gen_options& o) {
+  constexpr GenNumbers g;
   constexpr SamplingNumbers p;
   o = {};
   o.struct_size = sizeof o;
-  o.max_tokens = -1;
-  o.n = 1;
-  o.seed = -1;
-  o.temperature = -1.0f;
+  o.max_tokens = g.max_tokens;
+  o.n = g.n;
+  o.priority = g.priority;
+  o.seed = g.seed;
+  o.timeout_ms = g.timeout_ms;
+  o.stall_timeout_ms = g.stall_timeout_ms;
+  o.temperature = -1.0f;  // the model's own
   o.top_p = p.top_p;
   o.min_p = p.min_p;
   o.typical_p = p.typical_p;
@@ -176,11 +188,11 @@ Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t 
 }
 
 Status check_range(const char* name, int64_t value, int64_t least, int64_t most) {
-  return llmrt::check({name, least, most}, value);
+  return llmrt::check(Limit{name, least, most}, value);
 }
 
 float default_temperature(const LoadedModel& model) {
-  const IeeeFloatScope floats;
+  const FloatScope floats(FloatMode::ieee);
   constexpr const char* kKey = "general.sampling.temp";
   constexpr float kDefault = SamplingNumbers().temperature;
   if (!model.source) return kDefault;
@@ -259,9 +271,8 @@ Result<EngineOptions> to_engine_options(const llmrt_engine_options& o) {
 
 Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
                                 float default_temperature) {
-  const IeeeFloatScope floats;
+  const FloatScope floats(FloatMode::ieee);
   GenParams g;
-  LLMRT_TRY(check_range("logprobs", o.logprobs, 0, kMaxLogprobs));
   LLMRT_TRY(check_flag("ignore_eos", o.ignore_eos));
   LLMRT_TRY(check_range("delivery", o.delivery, 0, 2));
   LLMRT_TRY(check_range("text_flags", o.text_flags, 0, 3));

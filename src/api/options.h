@@ -122,7 +122,7 @@ Status write_out(T& value, T* out) {
   return Status();
 }
 
-// "log_level is 5; allowed: 0 to 4" (engine/limits.h has what the engine checks too). most: kNoMost for all the type holds.
+// "log_level is 5; allowed: 0 to 4" (engine/limits.h has the ranges that the engine checks too). most: kNoMost for all the type holds.
 Status check_range(const char* name, int64_t value, int64_t least, int64_t most);
 
 Status check(const llmrt_runtime_options& o);
@@ -134,7 +134,7 @@ Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
                                 float default_temperature);
 Result<SessionOptions> to_session_options(const llmrt_session_options& o);
 
-// What llmrt_last_error_info and the error functions of handles show. detail may be nullptr.
+// What the error functions of handles show.
 llmrt_error_info to_error_info(const Status& status);
 
 // The same for a handle's own error function: a copy stays with the object, so that its strings can be lent out.

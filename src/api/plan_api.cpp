@@ -17,7 +17,7 @@ llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
                                const llmrt_model_options* model_options,
                                const llmrt_engine_options* engine_options, llmrt_plan** out) {
   return LLMRT_ENTRY_MAKES(out) {
-    const IeeeFloatScope floats;
+    const FloatScope floats(FloatMode::ieee);
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto s, get(source));
     LLMRT_ASSIGN(const llmrt_model_options mo, read_options(model_options));
@@ -30,9 +30,7 @@ llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
     LLMRT_ASSIGN(const ModelDef def, define_model(*weights));
     LLMRT_ASSIGN(const auto backend, make_backend(r->host(), m.devices, m.backend_options));
     auto plan = std::make_shared<PlanObject>();
-    PlanRequest request = plan_request(e);
-    request.memory_limit = m.host_memory_limit;
-    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, request));
+    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, PlanRequest{e, m.host_memory_limit}));
     const std::vector<std::string> ids = device_ids(builtin_backends());
     plan->device =
         static_cast<int32_t>(std::find(ids.begin(), ids.end(), backend->info().id) - ids.begin());

@@ -1,6 +1,4 @@
 // Runtime: log, allocator, threads, devices.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 #include "api/options.h"
 #include "api/text.h"
 #include "base/memory.h"
+#include "base/platform/process.h"
 #include "graph/backend_registry.h"
 
 namespace llmrt::api {
@@ -25,8 +24,6 @@ int32_t level_from_environment() {
     if (std::strcmp(text, kNames[level]) == 0 || (text[0] == '0' + level && !text[1])) return level;
   return 4;
 }
-
-ssize_t write_stderr(const char* text, size_t n) { return ::write(STDERR_FILENO, text, n); }
 
 Result<std::shared_ptr<RuntimeObject>> make_runtime(const llmrt_runtime_options& o) {
   int32_t level = o.log_level;
@@ -77,7 +74,8 @@ void LogRouter::write(void* self, int32_t level, const char* message) {
   if (router.to_stderr_) {
     char line[600];
     const int n = std::snprintf(line, sizeof line, "llmrt: %s\n", message);
-    if (n > 0 && write_stderr(line, std::min(static_cast<size_t>(n), sizeof line - 1)) < 0)
+    if (n > 0 &&
+        !platform::write_standard_error(line, std::min(static_cast<size_t>(n), sizeof line - 1)))
       router.to_stderr_ = false;
   }
 }
@@ -192,9 +190,9 @@ llmrt_status llmrt_device_get(llmrt_runtime* runtime, int32_t i, llmrt_device_in
     info.name = device.first.name.c_str();
     info.backend = device.first.backend.c_str();
     info.driver = device.first.driver.c_str();
-    info.memory_total = now.memory_total;
-    info.memory_free = now.memory_free;
-    info.memory_budget = now.memory_budget;
+    info.memory_total = now.memory.total;
+    info.memory_free = now.memory.free;
+    info.memory_budget = now.memory.budget;
     return write_out(info, out);
   };
 }

@@ -10,11 +10,19 @@
 namespace llmrt::api {
 namespace {
 
-// A turn's request: the session calls this with the prompt it has made.
+// A turn's options, and its request: the session calls this with the prompt it has made. options must outlive it.
 class TurnStarter {
  public:
-  TurnStarter(std::shared_ptr<EngineCore> core, const llmrt_gen_options& options, GenParams params)
-      : core_(std::move(core)), options_(options), params_(std::move(params)) {}
+  static Result<TurnStarter> make(std::shared_ptr<EngineCore> core,
+                                  const llmrt_gen_options& options) {
+    LLMRT_ASSIGN(GenParams params, core->params_of(options));
+    TurnStarter start(std::move(core), options, std::move(params));
+    LLMRT_ASSIGN(start.input.tools_json, optional_text("tools_json", options.tools_json));
+    LLMRT_ASSIGN(start.input.kwargs_json,
+                 optional_text("template_kwargs", options.template_kwargs));
+    start.input.max_tokens = start.params_.max_tokens;
+    return start;
+  }
   Result<RequestPtr> operator()(std::vector<Token> prompt) {
     LLMRT_ASSIGN(Submitted submitted,
                  submit_request(core_, params_, options_, [&](const GenParams& p) {
@@ -23,9 +31,13 @@ class TurnStarter {
     handle = submitted.handle;
     return std::move(submitted.request);
   }
+  TurnInput input;
   llmrt_request* handle = nullptr;
 
  private:
+  TurnStarter(std::shared_ptr<EngineCore> core, const llmrt_gen_options& options, GenParams params)
+      : core_(std::move(core)), options_(options), params_(std::move(params)) {}
+
   std::shared_ptr<EngineCore> core_;
   const llmrt_gen_options& options_;
   GenParams params_;
@@ -102,13 +114,8 @@ llmrt_status llmrt_session_submit(llmrt_session* session, const llmrt_gen_option
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto s, get(session));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
-    LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
-    LLMRT_ASSIGN(const std::string_view tools, optional_text("tools_json", o.tools_json));
-    LLMRT_ASSIGN(const std::string_view kwargs,
-                 optional_text("template_kwargs", o.template_kwargs));
-    const int32_t max_tokens = params.max_tokens;
-    TurnStarter start(s->core, o, std::move(params));
-    LLMRT_ASSIGN(const auto turn, s->session->submit(tools, kwargs, max_tokens, start));
+    LLMRT_ASSIGN(TurnStarter start, TurnStarter::make(s->core, o));
+    LLMRT_ASSIGN(const auto turn, s->session->submit(start.input, start));
     *out = start.handle;
     return Status();
   };
@@ -121,8 +128,7 @@ llmrt_status llmrt_session_prefill(llmrt_session* session, llmrt_request** out) 
     llmrt_gen_options o;
     defaults(o);
     o.max_tokens = 0;
-    LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
-    TurnStarter start(s->core, o, std::move(params));
+    LLMRT_ASSIGN(TurnStarter start, TurnStarter::make(s->core, o));
     LLMRT_ASSIGN(const auto turn, s->session->prefill(start));
     *out = start.handle;
     return Status();
@@ -171,7 +177,7 @@ llmrt_status llmrt_model_ask(llmrt_model* model, const char* user_text,
     LLMRT_ASSIGN(const std::string_view text, text_argument("user_text", user_text));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_TRY(check_ask(o));
-    LLMRT_TRY(check_chat(*m->model));
+    LLMRT_TRY(m->model->check_chat());
     const std::string messages =
         nlohmann::json::array({{{"role", "user"}, {"content", text}}}).dump();
     ChatInput input;
@@ -200,13 +206,8 @@ llmrt_status llmrt_session_ask(llmrt_session* session, const char* user_text,
     LLMRT_ASSIGN(const std::string_view text, text_argument("user_text", user_text));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_TRY(check_ask(o));
-    LLMRT_ASSIGN(GenParams params, s->core->params_of(o));
-    LLMRT_ASSIGN(const std::string_view tools, optional_text("tools_json", o.tools_json));
-    LLMRT_ASSIGN(const std::string_view kwargs,
-                 optional_text("template_kwargs", o.template_kwargs));
-    const int32_t max_tokens = params.max_tokens;
-    TurnStarter start(s->core, o, std::move(params));
-    LLMRT_ASSIGN(const auto turn, s->session->ask(text, tools, kwargs, max_tokens, start));
+    LLMRT_ASSIGN(TurnStarter start, TurnStarter::make(s->core, o));
+    LLMRT_ASSIGN(const auto turn, s->session->ask(text, start.input, start));
     const ReleaseAtEnd release_at_end{start.handle};
     LLMRT_TRY(turn->request->wait_to_end());
     return give_text(turn->request->text(0), out_text);

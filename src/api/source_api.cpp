@@ -67,7 +67,6 @@ llmrt_status llmrt_source_from_fd(int32_t fd, int64_t offset, int64_t length, ll
     LLMRT_TRY(need("out", out));
     LLMRT_TRY(check_range("fd", fd, 0, kNoMost));
     LLMRT_TRY(check_range("offset", offset, 0, kNoMost));
-    LLMRT_TRY(check_range("length", length, -1, kNoMost));
     LLMRT_ASSIGN(ByteSourcePtr bytes, source_from_fd(fd, static_cast<uint64_t>(offset), length));
     return give_source(std::move(bytes), out);
   };

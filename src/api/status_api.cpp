@@ -1,10 +1,9 @@
 // Version, errors, lists of strings: what needs no runtime.
-#include <cstring>
-
 #include "api/guard.h"
 #include "api/objects.h"
 #include "api/options.h"
 #include "api/text.h"
+#include "graph/backend_registry.h"
 
 namespace llmrt::api {
 namespace {
@@ -28,19 +27,9 @@ struct Feature {
   int32_t revision;
 };
 constexpr Feature kFeatures[] = {
-    {"gguf", 1},
-    {"chat", 1},
-    {"sessions", 1},
-    {"evaluate", 1},
-    {"host_stepped", 1},
-    {"plan", 1},
-    {"load_async", 1},
-    {"logprobs", 1},
-    {"prefix_cache", 1},
-    {"deterministic", 1},
-    {"allocator", 1},
-    {"backend.cpu", 1},
-    {"backend.reference", 1},
+    {"gguf", 1},         {"chat", 1},          {"sessions", 1},   {"evaluate", 1},
+    {"host_stepped", 1}, {"plan", 1},          {"load_async", 1}, {"logprobs", 1},
+    {"prefix_cache", 1}, {"deterministic", 1}, {"allocator", 1},
 };
 
 }  // namespace
@@ -77,7 +66,9 @@ int32_t llmrt_feature(const char* name) {
     LLMRT_ASSIGN(const std::string_view wanted, text_argument("name", name));
     for (const Feature& f : kFeatures)
       if (wanted == f.name) return f.revision;
-    return 0;
+    constexpr std::string_view kBackend = "backend.";
+    if (!wanted.starts_with(kBackend)) return 0;
+    return has_backend(builtin_backends(), wanted.substr(kBackend.size())) ? 1 : 0;
   };
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/memory.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt::api {
 namespace {
@@ -29,43 +30,15 @@ Status copy_array(const char* name, std::span<const T> values, T* out, int32_t c
 
 }  // namespace
 
-size_t first_invalid_utf8(std::string_view text) {
-  const auto byte = [&](size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const auto tail = [&](size_t i) { return (byte(i) & 0xc0u) == 0x80u; };
-  for (size_t i = 0; i < text.size();) {
-    const unsigned b = byte(i);
-    if (b < 0x80) {
-      ++i;
-    } else if (b >= 0xc2 && b <= 0xdf && tail(i + 1)) {
-      i += 2;
-    } else if (b >= 0xe0 && b <= 0xef && tail(i + 1) && tail(i + 2) &&
-               !(b == 0xe0 && byte(i + 1) < 0xa0) && !(b == 0xed && byte(i + 1) >= 0xa0)) {
-      i += 3;
-    } else if (b >= 0xf0 && b <= 0xf4 && tail(i + 1) && tail(i + 2) && tail(i + 3) &&
-               !(b == 0xf0 && byte(i + 1) < 0x90) && !(b == 0xf4 && byte(i + 1) >= 0x90)) {
-      i += 4;
-    } else {
-      return i;
-    }
-  }
-  return std::string_view::npos;
-}
-
-Result<std::string_view> text_argument(const char* name, const char* text, size_t length) {
-  if (length > 0) LLMRT_TRY(need(name, text));
-  const std::string_view view(text ? text : "", length);
-  if (const size_t bad = first_invalid_utf8(view); bad != std::string_view::npos)
-    return error(Code::invalid_argument, "%s is not UTF-8: byte 0x%02x at offset %zu", name,
-                 static_cast<unsigned>(static_cast<unsigned char>(view[bad])), bad)
-        .at(name);
-  return view;
+Result<std::string_view> bytes_argument(const char* name, const char* bytes, size_t length) {
+  if (length > 0) LLMRT_TRY(need(name, bytes));
+  return std::string_view(bytes ? bytes : "", length);
 }
 
 Result<std::string_view> text_argument(const char* name, const char* text) {
   LLMRT_TRY(need(name, text));
-  return text_argument(name, text, std::strlen(text));
+  LLMRT_TRY(check_utf8(name, text));
+  return std::string_view(text);
 }
 
 Result<std::string_view> optional_text(const char* name, const char* text) {

@@ -11,14 +11,12 @@
 
 namespace llmrt::api {
 
-// Offset of the first byte that cannot be part of well-formed UTF-8 (no surrogates, nothing above U+10FFFF), npos: all is well.
-size_t first_invalid_utf8(std::string_view text);
-
 // A string argument. NULL and ill-formed UTF-8 are invalid_argument naming it.
 Result<std::string_view> text_argument(const char* name, const char* text);
-Result<std::string_view> text_argument(const char* name, const char* text, size_t length);
 // The same where NULL means "none".
 Result<std::string_view> optional_text(const char* name, const char* text);
+// Text for the tokenizer, which looks at the UTF-8 itself. NULL is fine if there are no bytes.
+Result<std::string_view> bytes_argument(const char* name, const char* bytes, size_t length);
 
 // A copy of the text behind *out, to be given back with llmrt_free; out must not be NULL.
 Status give_text(std::string_view text, char** out);

@@ -4,7 +4,6 @@
 #include "api/options.h"
 #include "api/text.h"
 #include "chat/messages.h"
-#include "tokenizer/stream_decoder.h"
 
 namespace llmrt::api {
 namespace {
@@ -53,7 +52,7 @@ llmrt_status llmrt_tokenize(const llmrt_model* model, const char* utf8, size_t l
     LLMRT_TRY(need("n", n));
     *n = 0;
     LLMRT_TRY(check_range("flags", flags, 0, 3));
-    LLMRT_ASSIGN(const std::string_view text, text_argument("utf8", utf8, len));
+    LLMRT_ASSIGN(const std::string_view text, bytes_argument("utf8", utf8, len));
     LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
     LLMRT_ASSIGN(const std::vector<Token> ids,
                  tokenizer->encode(text, (flags & 1u) != 0, (flags & 2u) != 0));
@@ -69,14 +68,9 @@ llmrt_status llmrt_detokenize(const llmrt_model* model, const int32_t* tokens, s
     if (n > 0) LLMRT_TRY(need("tokens", tokens));
     LLMRT_TRY(check_range("flags", flags, 0, 1));
     LLMRT_ASSIGN(const Tokenizer* tokenizer, tokenizer_of(*m));
-    std::string text;
-    StreamDecoder decoder(*tokenizer, (flags & 1u) != 0);
-    for (size_t i = 0; i < n; ++i) {
-      LLMRT_TRY(check_token(*tokenizer, tokens[i]));
-      decoder.push(tokens[i], text);
-    }
-    decoder.finish(text);
-    return give_text(text, out_utf8);
+    const std::span<const Token> ids(tokens, n);
+    for (const Token id : ids) LLMRT_TRY(check_token(*tokenizer, id));
+    return give_text(tokenizer->decode(ids, (flags & 1u) != 0), out_utf8);
   };
 }
 
@@ -121,7 +115,7 @@ llmrt_status llmrt_chat_render(const llmrt_model* model, const char* messages_js
     LLMRT_TRY(need("out_prompt", out_prompt));
     LLMRT_ASSIGN(const ChatInput input,
                  read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
-    LLMRT_TRY(check_chat(*m->model));
+    LLMRT_TRY(m->model->check_chat());
     LLMRT_ASSIGN(const RenderedText rendered,
                  render_chat(*m->model->chat_template, m->model->tokenizer.get(), input));
     return give_prompt(rendered.text, out_prompt);
@@ -151,7 +145,7 @@ llmrt_status llmrt_chat_count(const llmrt_model* model, const char* messages_jso
     *n = 0;
     LLMRT_ASSIGN(const ChatInput input,
                  read_chat(messages_json, tools_json, kwargs_json, add_generation_prompt));
-    LLMRT_TRY(check_chat(*m->model));
+    LLMRT_TRY(m->model->check_chat());
     LLMRT_ASSIGN(const std::vector<Token> ids,
                  encode_chat(*m->model->chat_template, *m->model->tokenizer, input));
     *n = static_cast<int32_t>(ids.size());

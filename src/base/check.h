@@ -1,7 +1,7 @@
 // Three prices of checking. None of them ever fires because of a file, a user or an option: those are Status.
-//   LLMRT_ASSERT    debug builds: a promise inside one function
-//   LLMRT_EXPENSIVE `checked` preset and fuzzers: whole-structure validate() after each step
-//   static_assert   beside every on-disk struct
+//   LLMRT_ASSERT      debug builds: a promise inside one function
+//   kExpensiveChecks  `checked` preset and fuzzers: whole-structure validate() after each step
+//   static_assert     beside every on-disk struct
 #pragma once
 
 #if defined(LLMRT_CHECKED) || !defined(NDEBUG)

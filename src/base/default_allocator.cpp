@@ -1,8 +1,8 @@
 #include "base/default_allocator.h"
 
-#include <sys/mman.h>
-
 #include <cstdlib>
+
+#include "base/platform/process.h"
 
 #if LLMRT_WITH_MIMALLOC
 #include <mimalloc.h>
@@ -34,15 +34,14 @@ void* default_alloc(void*, size_t size, size_t align) {
     const size_t length = round_up(size, 4096);
     const size_t padded = length + (align > 4096 ? align : 0);
     if (padded < size) return nullptr;
-    void* raw = mmap(nullptr, padded, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED) return nullptr;
-    if (align <= 4096) return raw;
+    void* raw = platform::map_pages(padded);
+    if (!raw || align <= 4096) return raw;
     char* base = static_cast<char*>(raw);
     const size_t address = reinterpret_cast<size_t>(raw);
     const size_t head = round_up(address, align) - address;
-    if (head) munmap(base, head);
+    if (head) platform::unmap_pages(base, head);
     const size_t tail = padded - head - length;
-    if (tail) munmap(base + head + length, tail);
+    if (tail) platform::unmap_pages(base + head + length, tail);
     return base + head;
   }
   return small_alloc(size, align);
@@ -50,11 +49,9 @@ void* default_alloc(void*, size_t size, size_t align) {
 
 void default_dealloc(void*, void* p, size_t size, size_t) {
   if (size >= kMapped)
-    munmap(p, round_up(size, 4096));
+    platform::unmap_pages(p, round_up(size, 4096));
   else
     small_free(p);
 }
-
-void advise_huge_pages(void* p, size_t size) { (void)madvise(p, size, MADV_HUGEPAGE); }
 
 }  // namespace llmrt

@@ -27,10 +27,9 @@ void set_control(uint64_t /*value*/) {}
 
 }  // namespace
 
-FloatControlScope::FloatControlScope() : saved_(control()) { set_control(kCompute); }
-FloatControlScope::~FloatControlScope() { set_control(saved_); }
-
-IeeeFloatScope::IeeeFloatScope() : saved_(control()) { set_control(kIeee); }
-IeeeFloatScope::~IeeeFloatScope() { set_control(saved_); }
+FloatScope::FloatScope(FloatMode mode) : saved_(control()) {
+  set_control(mode == FloatMode::compute ? kCompute : kIeee);
+}
+FloatScope::~FloatScope() { set_control(saved_); }
 
 }  // namespace llmrt

@@ -1,30 +1,23 @@
-// What the floating-point control word is while the library computes. Both scopes restore the host's at their end.
+// What the floating-point control word is while the library computes: a host may trap on exceptions, round elsewhere or flush.
 #pragma once
 
 #include <cstdint>
 
 namespace llmrt {
 
-// Compute phases: round to nearest, subnormals flushed on input and output, exceptions masked.
-class FloatControlScope {
- public:
-  FloatControlScope();
-  ~FloatControlScope();
-  FloatControlScope(const FloatControlScope&) = delete;
-  FloatControlScope& operator=(const FloatControlScope&) = delete;
-
- private:
-  uint64_t saved_;
+// Both round to nearest and mask exceptions: an overflow in somebody's text must not become its signal.
+enum class FloatMode : uint8_t {
+  compute,  // subnormals flushed on input and output
+  ieee,  // subnormals kept, as IEEE 754 and Python have it: numbers of files, options and templates
 };
 
-// Numbers of files, options and templates: the same with subnormals kept, as IEEE 754 and Python have it. A host may trap on
-// exceptions, round elsewhere or flush: an overflow in somebody's text must not become its signal.
-class IeeeFloatScope {
+// Restores the host's word at its end.
+class FloatScope {
  public:
-  IeeeFloatScope();
-  ~IeeeFloatScope();
-  IeeeFloatScope(const IeeeFloatScope&) = delete;
-  IeeeFloatScope& operator=(const IeeeFloatScope&) = delete;
+  explicit FloatScope(FloatMode mode);
+  ~FloatScope();
+  FloatScope(const FloatScope&) = delete;
+  FloatScope& operator=(const FloatScope&) = delete;
 
  private:
   uint64_t saved_;

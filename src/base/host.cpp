@@ -2,11 +2,11 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <utility>
 
 namespace llmrt {
 
-Host::Host(LogSink sink, std::unique_ptr<ThreadPool> pool, std::string cache_dir)
-    : sink_(sink), pool_(std::move(pool)), cache_dir_(std::move(cache_dir)) {}
+Host::Host(LogSink sink, std::unique_ptr<ThreadPool> pool) : sink_(sink), pool_(std::move(pool)) {}
 
 void Host::log(LogLevel level, const char* format, ...) const {
   if (!logs(level)) return;

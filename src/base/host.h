@@ -1,10 +1,9 @@
-// Host: what one llmrt_runtime gives the rest of the library: log sink, thread pool, cache folder, cancellation of long work.
+// Host: what one llmrt_runtime gives the rest of the library: log sink and thread pool.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include "base/thread_pool.h"
 
@@ -20,16 +19,14 @@ struct LogSink {
 
 class Host {
  public:
-  Host(LogSink sink, std::unique_ptr<ThreadPool> pool, std::string cache_dir);
+  Host(LogSink sink, std::unique_ptr<ThreadPool> pool);
   ThreadPool& pool() const { return *pool_; }
-  const std::string& cache_dir() const { return cache_dir_; }
   bool logs(LogLevel level) const { return sink_.write && level <= sink_.level; }
   void log(LogLevel level, const char* format, ...) const __attribute__((format(printf, 3, 4)));
 
  private:
   LogSink sink_;
   std::unique_ptr<ThreadPool> pool_;
-  std::string cache_dir_;
 };
 
 // Progress of long work (load, quantize, ...), polled by another thread; the work looks at cancel at least every 50 ms.

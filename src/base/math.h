@@ -1,4 +1,4 @@
-// exp, log, tanh, silu, gelu, sin and cos of our own: the same bits on every machine, compiler and ISA table (rules.md 1).
+// exp, log, tanh, silu, gelu, sin and cos of our own: the same bits on every machine, compiler and ISA table (docs/NUMERICS.md).
 //
 // The order of operations in each function is part of the contract: a vectorised copy must do the same adds, multiplies and fused
 // multiply-adds lane by lane. All are branch-free (selects only, no tables), so a plain loop over floats vectorises; all are

@@ -5,11 +5,12 @@
 #include <cstring>
 
 #include "base/default_allocator.h"
+#include "base/platform/process.h"
 
 namespace llmrt {
 namespace {
 
-// The one piece of process-wide state of the library: the allocator table, fixed by its first use. constinit, no destructor.
+// The allocator of the process: fixed by its first use, because what one table gave another cannot take back. constinit, no destructor.
 constinit AllocatorTable table;
 constinit std::atomic<int> state{0};  // 0 open, 1 being set, 2 fixed
 constinit std::atomic<int64_t> in_use{0};
@@ -63,7 +64,7 @@ Buffer Buffer::make(size_t size) noexcept {
   b.data_ = allocate(size, huge ? kHugePage : 64);
   if (!b.data_) return b;
   b.size_ = size;
-  if (huge) advise_huge_pages(b.data_, size);
+  if (huge) platform::advise_huge_pages(b.data_, size);
   return b;
 }
 

@@ -1,5 +1,5 @@
 // Memory: every byte the library takes comes through one process-wide function table, set by api/ before first use.
-// The hidden operator new/delete (memory.cpp) call it too, so a host's allocator hook sees everything.
+// The hidden operator new/delete (operator_new.cpp) call it too, so a host's allocator hook sees everything.
 // Failure is nullptr from allocate() and std::bad_alloc from operator new; api/guard.h turns the latter into OUT_OF_MEMORY.
 #pragma once
 

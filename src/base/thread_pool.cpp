@@ -12,6 +12,7 @@
 #include <new>
 #include <vector>
 
+#include "base/platform/machine.h"
 #include "base/platform/thread.h"
 
 namespace llmrt {
@@ -142,7 +143,7 @@ struct ThreadPool::Impl {
     const ThreadPoolOptions& o = self.impl->options;
     if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 1);
     {
-      const FloatControlScope floats;
+      const FloatScope floats(FloatMode::compute);
       self.impl->work(self);
     }
     if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 0);
@@ -242,7 +243,7 @@ struct ThreadPool::Impl {
   }
 
   uint32_t run(uint32_t begin, uint32_t stop_at, const Body& work_body, Deadline deadline) {
-    const FloatControlScope floats;
+    const FloatScope floats(FloatMode::compute);
     if (workers.empty() || stop_at - begin == 1) {
       uint32_t chunk = begin;
       do work_body(chunk++, 0);
@@ -282,7 +283,7 @@ ThreadPool::~ThreadPool() { impl_->join(); }
 Result<std::unique_ptr<ThreadPool>> ThreadPool::create(const ThreadPoolOptions& options) {
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  LLMRT_TRY(impl->start(options.n_workers ? options.n_workers : allowed_cpus()));
+  LLMRT_TRY(impl->start(options.n_workers ? options.n_workers : platform::allowed_cpus()));
   return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(impl)));
 }
 
@@ -292,7 +293,7 @@ Status ThreadPool::resize(uint32_t n_workers) {
   impl_->enter();
   const uint32_t before = this->n_workers();
   impl_->join();
-  Status started = impl_->start(n_workers ? n_workers : allowed_cpus());
+  Status started = impl_->start(n_workers ? n_workers : platform::allowed_cpus());
   if (!started.ok()) static_cast<void>(impl_->start(before));
   impl_->leave();
   return started;

@@ -12,33 +12,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 
 #include "base/clock.h"
 #include "base/float_control.h"
+#include "base/function_ref.h"
 #include "base/status.h"
 
 namespace llmrt {
-
-// A non-owning reference to a callable; lives only as long as the call it is passed to.
-template <class Signature>
-class FunctionRef;
-template <class R, class... Args>
-class FunctionRef<R(Args...)> {
- public:
-  template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-      FunctionRef(F&& f)  // NOLINT(google-explicit-constructor)
-      : object_(const_cast<void*>(static_cast<const void*>(&f))),
-        call_([](void* o, Args... args) -> R {
-          return (*static_cast<std::remove_reference_t<F>*>(o))(args...);
-        }) {}
-  R operator()(Args... args) const { return call_(object_, args...); }
-
- private:
-  void* object_;
-  R (*call_)(void*, Args...);
-};
 
 struct ThreadPoolOptions {
   uint32_t n_workers = 0;  // 0: min(allowed physical cores, cgroup quota)
@@ -67,8 +47,5 @@ class ThreadPool {
   explicit ThreadPool(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// CPUs this process may use: sched_getaffinity and cgroup quota, at least 1.
-uint32_t allowed_cpus();
 
 }  // namespace llmrt

@@ -1,4 +1,4 @@
-// Messages as a template can take them: OpenAI's JSON, checked, with the lossless repairs of app-features 2.3.
+// Messages as a template can take them: OpenAI's JSON, checked, with lossless repairs.
 //
 // The text of the input is kept byte for byte except where a repair applies, so numbers and spacing of nested values survive.
 //   content null (or absent beside tool_calls)   ->  "" (null where the template shows tool calls only then)

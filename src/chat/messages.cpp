@@ -1,7 +1,5 @@
 #include "chat/messages.h"
 
-#include <array>
-
 #include "chat/message_repair.h"
 #include "tokenizer/chat_template_json.h"
 

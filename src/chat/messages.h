@@ -1,8 +1,7 @@
 // Chat: OpenAI-style messages to prompt text and ids through a model's template. Lossless repairs only (null content, list content
-// of text parts, tool-call arguments in the form the template can take, developer role); nothing is guessed (app-features.md 2.3).
+// of text parts, tool-call arguments in the form the template can take, developer role); nothing is guessed.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

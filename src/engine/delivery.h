@@ -12,8 +12,8 @@
 #include <mutex>
 #include <vector>
 
+#include "base/service_thread.h"
 #include "engine/request_queue.h"
-#include "engine/service_thread.h"
 
 namespace llmrt {
 

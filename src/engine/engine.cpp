@@ -24,23 +24,11 @@ Status check_options(const EngineOptions& options, const LoadedModel& model) {
 
 }  // namespace
 
-PlanRequest plan_request(const EngineOptions& options) {
-  PlanRequest request;
-  request.ctx_tokens = options.ctx_tokens;
-  request.max_running = options.max_running;
-  request.max_rows = options.max_batch;
-  request.block_tokens = options.block_tokens;
-  request.kv = options.kv;
-  request.kv_budget = options.kv_budget;
-  return request;
-}
-
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const LoadedModel> model,
                                                const EngineOptions& wanted) {
   LLMRT_TRY(check_options(wanted, *model));
-  const IeeeFloatScope floats;  // the engine's threads inherit it
-  LLMRT_ASSIGN(const KvPoolPlan pool,
-               plan_kv_pool(*model->backend, model->def, plan_request(wanted)));
+  const FloatScope floats(FloatMode::ieee);  // the engine's threads inherit it
+  LLMRT_ASSIGN(const KvPoolPlan pool, plan_kv_pool(*model->backend, model->def, wanted));
   if (!pool.fits())
     return error(Code::memory_budget,
                  "the KV budget is %llu bytes, the smallest request needs %llu",

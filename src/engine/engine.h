@@ -3,7 +3,7 @@
 // Every public function is safe from any thread. All state of engine/ and kv/ behind the queues is touched by the owner only.
 //
 // A pass may stay open between two steps (budget ran out). Nothing of it is visible before COMMIT: submits queue, a cancelled request
-// gets its DONE at once, its later rows are computed and ignored, its blocks go back when the pass ends (rules.md 3).
+// gets its DONE at once, its later rows are computed and ignored, its blocks go back when the pass ends.
 #pragma once
 
 #include <atomic>
@@ -16,26 +16,20 @@
 #include <vector>
 
 #include "base/status.h"
-#include "quant/row_codec.h"
 #include "runtime/loaded_model.h"
-#include "sampling/step.h"
+#include "runtime/plan.h"
+#include "sampling/chain.h"
 
 namespace llmrt {
 
 enum class Overflow : int32_t { error = 0, finish_length = 1 };
 enum class Batching : int32_t { continuous = 0, static_batch = 1, dynamic = 2 };
 
-// rules.md 4 has the defaults, limits.h what the numbers may be.
-struct EngineOptions {
+// The defaults are those of the C API, which reads them here; limits.h says what the numbers may be.
+struct EngineOptions : MemoryOptions {
   bool host_stepped = false;
-  uint32_t ctx_tokens = 0;  // 0: min(n_ctx_train, 8192)
-  uint32_t max_running = 16;
-  uint32_t max_batch = 0;      // rows per pass, 0: 512
   uint32_t prefill_chunk = 0;  // rows of one request per pass, 0: what fits
-  KvCodec kv;
-  int64_t kv_budget = -1;  // bytes
   bool prefix_cache = true;
-  uint32_t block_tokens = 32;
   Batching batching = Batching::continuous;
   uint32_t batch_wait_us = 0;
   uint32_t queue_limit = 1024;
@@ -71,13 +65,17 @@ using RequestPtr = std::shared_ptr<Request>;
 
 enum class Delivery : int32_t { request_queue = 0, engine_queue = 1, callback = 2 };
 
-struct GenParams {
-  SamplingParams sampling;
+// The numbers of llmrt_gen_options that do not concern the draw, with the defaults of the C API. Plain data: making one takes no memory.
+struct GenNumbers {
   int32_t max_tokens = -1;  // -1: to the context's end
   int32_t n = 1;
   int32_t priority = 0;                          // higher first
   int64_t seed = -1;                             // -1: random
   int32_t timeout_ms = 0, stall_timeout_ms = 0;  // 0: none
+};
+
+struct GenParams : GenNumbers {
+  SamplingParams sampling;
   std::vector<std::string> stop;
   bool ignore_eos = false;
   Delivery delivery = Delivery::request_queue;
@@ -95,7 +93,7 @@ struct Usage {
   double queue_ms = 0, prefill_ms = 0, decode_ms = 0, ttft_ms = 0;
 };
 
-// A snapshot; counters only grow, percentiles are over the last 60 s.
+// A snapshot; counters only grow; percentiles, rates and the rows per pass (batch_mean, batch_peak) are over the last 60 s.
 struct EngineMetrics {
   int32_t running = 0, waiting = 0;
   int64_t done = 0, failed = 0, cancelled = 0, prompt_tokens = 0, cached_tokens = 0,
@@ -119,9 +117,10 @@ class Request {
   virtual ~Request() = default;
   // ok: one event; pending: nothing within timeout_ms (0 polls, < 0 waits for ever); end: after DONE was read, for ever.
   virtual Code next(int32_t timeout_ms, Event& out) = 0;
-  virtual Status wait(int32_t timeout_ms) = 0;  // rules.md 6
-  virtual Status
-  wait_to_end() = 0;  // as wait(-1), never pending: waits for another thread that steps the engine too
+  // pending: timeout_ms passed first. ok: a good end, by stop or by length. Else the request's error; text and usage stay readable.
+  virtual Status wait(int32_t timeout_ms) = 0;
+  // As wait(-1), never pending: waits for another thread that steps the engine too.
+  virtual Status wait_to_end() = 0;
   // Never waits for compute. After the end it does nothing: only the call that ends the request says whether its text is kept.
   virtual void cancel(bool keep_partial) = 0;
   virtual bool keeps_partial() const = 0;  // ended by cancel(true)
@@ -130,12 +129,8 @@ class Request {
   virtual Usage usage() const = 0;
   virtual Status error() const = 0;  // ok while running or after a good end
   virtual Finish finish(int32_t sample) const = 0;
-  virtual std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> logprobs(
-      int32_t sample) const = 0;
+  virtual std::vector<TokenLogprob> logprobs(int32_t sample) const = 0;
 };
-
-struct PlanRequest;
-PlanRequest plan_request(const EngineOptions& options);  // what of them decides memory
 
 class Engine {
  public:
@@ -147,7 +142,7 @@ class Engine {
   // Ending it now would wait for no other thread: it steps on the host's, or no request computes and no callback runs or waits.
   virtual bool at_rest() const = 0;
 
-  // Validates everything before a request exists (rules.md 6). prompt ids in range, at least one.
+  // Validates everything before a request exists. prompt ids in range, at least one.
   virtual Result<RequestPtr> submit(std::vector<Token> prompt, const GenParams& params) = 0;
   // Delivery engine_queue. closed: the engine is closed and every event was read.
   virtual Code next(int32_t timeout_ms, Event& out, RequestPtr& request) = 0;
@@ -168,8 +163,8 @@ class Engine {
                           std::span<float> logits) = 0;
   virtual const EngineOptions& options() const = 0;  // with defaults resolved
   virtual const LoadedModel& model() const = 0;
-  virtual Status validate()
-      const = 0;  // engine and kv invariants; only between steps, by the owner (tests)
+  // Engine and kv invariants; only between steps, by the owner (tests).
+  virtual Status validate() const = 0;
 };
 
 }  // namespace llmrt

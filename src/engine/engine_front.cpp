@@ -5,17 +5,18 @@
 #include <new>
 #include <utility>
 
+#include "base/wait.h"
 #include "engine/delivery.h"
 #include "engine/limits.h"
 
 namespace llmrt {
 namespace {
 
-constexpr int64_t kSliceNs =
-    5'000'000;  // a pass is looked up from this often: cancel, pause and close wait no longer
+// Who computes looks up this often: cancel, pause, close and readers wait no longer.
+constexpr int64_t kSliceNs = 5'000'000;
 constexpr int64_t kMemoryRetryNs = 5'000'000;  // nothing can run for lack of memory: try again
 
-Deadline earlier(Deadline a, int64_t at_ns) { return {std::min(a.at_ns, at_ns)}; }
+Deadline slice() { return {now_ns() + kSliceNs}; }
 
 }  // namespace
 
@@ -30,7 +31,7 @@ bool EngineShared::drained_locked() const {
 PumpResult EngineShared::pump(Deadline deadline) {
   const std::unique_lock lock(owner, std::try_to_lock);
   if (!lock.owns_lock()) return PumpResult::busy;
-  return engine ? engine->pump(deadline) : PumpResult::idle;
+  return engine ? engine->pump(earlier(deadline, slice())) : PumpResult::idle;
 }
 
 // ---- life ----
@@ -115,7 +116,7 @@ void EngineImpl::run_thread() {
         shared_->wake = false;
       }
       const bool is_paused = shared_->paused;
-      const StepOutcome outcome = steps_->step({now_ns() + kSliceNs}, !is_paused);
+      const StepOutcome outcome = steps_->step(slice(), !is_paused);
       const int64_t now = now_ns();
       const bool delivering = shared_->delivery->watch(shared_, now);
       if (outcome == StepOutcome::worked || outcome == StepOutcome::suspended) continue;
@@ -156,8 +157,7 @@ Status EngineImpl::step(int32_t budget_us) {
                             : budget_us == 0 ? Deadline::at_once()
                                              : Deadline::after_us(budget_us);
   for (;;) {
-    const StepOutcome outcome =
-        steps_->step(earlier(deadline, now_ns() + kSliceNs), !shared_->paused);
+    const StepOutcome outcome = steps_->step(earlier(deadline, slice()), !shared_->paused);
     shared_->delivery->run_inline(*shared_);
     if (outcome == StepOutcome::idle) return {};
     if (outcome == StepOutcome::blocked) return Status(Code::pending);
@@ -180,7 +180,7 @@ Status EngineImpl::refuse_if_closed() const {
 // ---- events ----
 
 Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
-  const int64_t until = timeout_ms < 0 ? INT64_MAX : now_ns() + int64_t{timeout_ms} * 1'000'000;
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
   for (;;) {
     std::shared_ptr<RequestImpl> ready;
     bool drained = false;
@@ -201,10 +201,9 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
       return Code::ok;
     }
     if (drained) return Code::closed;
-    const int64_t now = now_ns();
-    if (timeout_ms == 0 || now >= until) return Code::pending;
+    if (deadline.passed()) return Code::pending;
     if (options_.host_stepped) {
-      const PumpResult result = shared_->pump({std::min(until, now + kSliceNs)});
+      const PumpResult result = shared_->pump(deadline);
       if (result == PumpResult::busy) return Code::pending;
       if (result == PumpResult::ran) continue;
     }
@@ -214,17 +213,16 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
       const std::lock_guard lock(shared_->mutex);
       live = shared_->live;
     }
-    int64_t wake = options_.host_stepped ? std::min(until, now + 20'000'000) : until;
+    const int64_t now = now_ns();
+    Deadline wake = deadline;
+    if (options_.host_stepped) wake = earlier(wake, {now + kIdleSliceNs});
     for (const auto& r : live) {
       r->check_timeouts(now);
-      if (!r->ended()) wake = std::min(wake, r->next_timeout());
+      if (!r->ended()) wake = earlier(wake, {r->next_timeout()});
     }
     std::unique_lock lock(shared_->mutex);
-    if (!shared_->ready.empty() || shared_->drained_locked()) continue;
-    if (wake == INT64_MAX)
-      shared_->changed.wait(lock);
-    else if (wake > now_ns())
-      shared_->changed.wait_for(lock, std::chrono::nanoseconds(wake - now_ns()));
+    if (shared_->ready.empty() && !shared_->drained_locked())
+      wait_until(shared_->changed, lock, wake);
   }
 }
 
@@ -270,25 +268,21 @@ Status EngineImpl::close(int32_t timeout_ms) {
     const std::lock_guard lock(shared_->mutex);
     shared_->closed = true;
   }
-  const int64_t until = timeout_ms < 0 ? INT64_MAX : now_ns() + int64_t{timeout_ms} * 1'000'000;
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
   bool drained = false;
   for (;;) {
-    const int64_t now = now_ns();
     {
       std::unique_lock lock(shared_->mutex);
       drained = shared_->live.empty();
-      if (drained || now >= until) break;
+      if (drained || deadline.passed()) break;
       if (!options_.host_stepped) {
-        if (until == INT64_MAX)
-          shared_->changed.wait(lock);
-        else
-          shared_->changed.wait_for(lock, std::chrono::nanoseconds(until - now));
+        wait_until(shared_->changed, lock, deadline);
         continue;
       }
     }
-    if (shared_->pump({std::min(until, now + kSliceNs)}) != PumpResult::ran) {
+    if (shared_->pump(deadline) != PumpResult::ran) {
       std::unique_lock lock(shared_->mutex);
-      shared_->changed.wait_for(lock, std::chrono::milliseconds(5));
+      wait_until(shared_->changed, lock, slice());
     }
   }
   cancel_live();

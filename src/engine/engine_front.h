@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/service_thread.h"
 #include "engine/engine.h"
-#include "engine/service_thread.h"
 #include "engine/step_engine.h"
 
 namespace llmrt {

@@ -1,8 +1,6 @@
 // evaluate(): a request whose rows' logits are wanted and nothing is drawn. It goes through the same queue, plan and passes as all
 // others; the prefix tree may serve positions below `first`, whose logits nobody wants. It publishes nothing.
-#include <chrono>
 #include <string>
-#include <thread>
 
 #include "engine/engine_front.h"
 #include "engine/limits.h"
@@ -33,12 +31,9 @@ Status EngineImpl::evaluate(std::span<const Token> tokens, uint32_t first,
   sequence->rank_key = request->submitted_ns;
   submission.sequences.push_back(std::move(sequence));
   LLMRT_TRY(enqueue(std::move(submission)));
-  for (;;) {
-    Status status = request->wait(-1);
-    if (status.code() == Code::cancelled) return error(Code::closed, "the engine was closed");
-    if (status.code() != Code::pending) return status;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // another thread steps the engine
-  }
+  Status status = request->wait_to_end();
+  if (status.code() == Code::cancelled) return error(Code::closed, "the engine was closed");
+  return status;
 }
 
 }  // namespace llmrt

@@ -1,20 +1,14 @@
-// Limits: what the numbers of engine and generation options may be, in one table: the engine checks against it, and so does the C API
-// before it narrows a number. (Those of sampling: sampling/params.h.)
+// What the numbers of engine and generation options may be, in one table: the engine checks against it, and so does the C API before it
+// narrows a number. (Those of sampling: sampling/params.cpp.)
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <string>
 
-#include "base/status.h"
+#include "base/limit.h"
 
 namespace llmrt {
-
-struct Limit {
-  const char* name;
-  int64_t least, most;  // kNoMost: as large as the type allows
-};
-inline constexpr int64_t kNoMost = INT64_MAX;
 
 namespace limits {
 
@@ -39,9 +33,9 @@ inline constexpr Limit kTrimLevel = {"level", 1, 3};
 
 }  // namespace limits
 
-// "kv_budget is -7; allowed: -1 and up", "max_running is 0; allowed: 1 to 1024": the one form in which a value is refused.
-Status refuse(std::string_view name, std::string_view found, std::string_view allowed);
-Status check(const Limit& limit, int64_t value);
-Status check_block_tokens(int64_t value);
+inline Status check_block_tokens(int64_t value) {
+  if (value == 16 || value == 32 || value == 64) return {};
+  return refuse("block_tokens", std::to_string(value), "16, 32 and 64");
+}
 
 }  // namespace llmrt

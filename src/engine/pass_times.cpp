@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "engine/limits.h"
+
 namespace llmrt {
 namespace {
 
-constexpr double kMixedPassNs = 50e6;  // rules.md 3
+constexpr double kMixedPassNs = 50e6;
 constexpr double kMixedPassDecodes = 2;
-constexpr uint32_t kLeastRows = 1, kMostRows = 4096;
+constexpr double kLeastRows = 1, kMostRows = limits::kMostRows;
 constexpr uint32_t kUnknownRows = 16;
 
 void mix(double& mean, double value) { mean = mean == 0 ? value : 0.75 * mean + 0.25 * value; }
@@ -26,8 +28,7 @@ void PassTimes::record(uint32_t n_rows, uint32_t n_decodes, int64_t busy_ns) {
 uint32_t PassTimes::prompt_rows_beside_decodes() const {
   if (row_ns_ == 0) return kUnknownRows;
   const double target = std::max(kMixedPassNs, kMixedPassDecodes * decode_ns_);
-  return static_cast<uint32_t>(
-      std::clamp((target - decode_ns_) / row_ns_, double{kLeastRows}, double{kMostRows}));
+  return static_cast<uint32_t>(std::clamp((target - decode_ns_) / row_ns_, kLeastRows, kMostRows));
 }
 
 }  // namespace llmrt

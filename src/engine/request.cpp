@@ -1,9 +1,9 @@
 #include "engine/request.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "base/wait.h"
 #include "engine/delivery.h"
 #include "engine/shared.h"
 
@@ -11,21 +11,6 @@ namespace llmrt {
 namespace {
 
 constexpr int64_t kMsNs = 1'000'000;
-constexpr int64_t kPumpSliceNs = 5 * kMsNs;   // a pumping reader looks at its own queue this often
-constexpr int64_t kIdleSliceNs = 20 * kMsNs;  // ... and this often when there is nothing to run
-
-int64_t end_of_wait(int32_t timeout_ms) {
-  return timeout_ms < 0 ? INT64_MAX : now_ns() + timeout_ms * kMsNs;
-}
-
-void wait_until(std::condition_variable& cv, std::unique_lock<std::mutex>& lock, int64_t at_ns) {
-  if (at_ns == INT64_MAX) {
-    cv.wait(lock);
-    return;
-  }
-  const int64_t left = at_ns - now_ns();
-  if (left > 0) cv.wait_for(lock, std::chrono::nanoseconds(left));
-}
 
 }  // namespace
 
@@ -147,12 +132,8 @@ bool RequestImpl::add_token(int32_t sample, const Drawn& drawn) {
   if (ended_) return false;
   SampleOutput& output = samples_[static_cast<size_t>(sample)];
   if (drawn.token >= 0) {
-    if (drawn.pick && params.sampling.logprobs > 0) {
-      std::vector<std::pair<Token, float>> top;
-      top.reserve(drawn.pick->top.size());
-      for (const TopLogprob& t : drawn.pick->top) top.emplace_back(t.id, t.logprob);
-      output.logprobs.emplace_back(drawn.pick->logprob, std::move(top));
-    }
+    if (drawn.pick && params.sampling.logprobs > 0)
+      output.logprobs.push_back({drawn.pick->logprob, drawn.pick->top});
     output.tokens.push_back(drawn.token);
     ++usage_.generated_tokens;
   }
@@ -265,46 +246,21 @@ Code RequestImpl::take_locked(Event& out) {
 
 Code RequestImpl::next(int32_t timeout_ms, Event& out) {
   if (params.delivery != Delivery::request_queue) return ended() ? Code::end : Code::pending;
-  const int64_t until = end_of_wait(timeout_ms);
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
   for (;;) {
     if (const Code code = take(out); code != Code::pending) return code;
-    if (timeout_ms == 0) return Code::pending;
-    const int64_t now = now_ns();
-    if (now >= until) return Code::pending;
-    check_timeouts(now);
-    if (ended()) continue;
-    int64_t wake = std::min(until, next_timeout());
-    if (shared_->host_stepped) {
-      const PumpResult result = shared_->pump({std::min(until, now + kPumpSliceNs)});
-      if (result == PumpResult::busy) return Code::pending;
-      if (result == PumpResult::ran) continue;
-      wake = std::min(wake, now + kIdleSliceNs);
-    }
-    std::unique_lock lock(mutex_);
-    if (!readable_locked()) wait_until(changed_, lock, wake);
+    if (!await(deadline, [this] { return readable_locked(); })) return Code::pending;
   }
 }
 
 Status RequestImpl::wait(int32_t timeout_ms) {
-  const int64_t until = end_of_wait(timeout_ms);
+  const Deadline deadline = Deadline::after_ms(timeout_ms);
   for (;;) {
     {
       const std::lock_guard lock(mutex_);
       if (ended()) return result_locked();
     }
-    const int64_t now = now_ns();
-    if (timeout_ms == 0 || now >= until) return Status(Code::pending);
-    check_timeouts(now);
-    if (ended()) continue;
-    int64_t wake = std::min(until, next_timeout());
-    if (shared_->host_stepped) {
-      const PumpResult result = shared_->pump({std::min(until, now + kPumpSliceNs)});
-      if (result == PumpResult::busy) return Status(Code::pending);
-      if (result == PumpResult::ran) continue;
-      wake = std::min(wake, now + kIdleSliceNs);
-    }
-    std::unique_lock lock(mutex_);
-    if (!ended()) wait_until(changed_, lock, wake);
+    if (!await(deadline, [this] { return ended(); })) return Status(Code::pending);
   }
 }
 
@@ -313,8 +269,24 @@ Status RequestImpl::wait_to_end() {
     Status status = wait(-1);
     if (status.code() != Code::pending) return status;
     std::unique_lock lock(mutex_);
-    if (!ended()) wait_until(changed_, lock, now_ns() + kIdleSliceNs);
+    if (!ended()) wait_until(changed_, lock, {now_ns() + kIdleSliceNs});
   }
+}
+
+bool RequestImpl::await(Deadline deadline, FunctionRef<bool()> ready_locked) {
+  if (deadline.passed()) return false;
+  const int64_t now = now_ns();
+  check_timeouts(now);
+  if (ended()) return true;
+  Deadline wake = earlier(deadline, {next_timeout()});
+  if (shared_->host_stepped) {
+    const PumpResult result = shared_->pump(deadline);
+    if (result != PumpResult::idle) return result == PumpResult::ran;
+    wake = earlier(wake, {now + kIdleSliceNs});
+  }
+  std::unique_lock lock(mutex_);
+  if (!ready_locked()) wait_until(changed_, lock, wake);
+  return true;
 }
 
 Status RequestImpl::result_locked() const {
@@ -345,8 +317,7 @@ std::vector<Token> RequestImpl::tokens(int32_t sample) const {
   const SampleOutput* output = sample_at(sample);
   return output ? output->tokens : std::vector<Token>();
 }
-std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> RequestImpl::logprobs(
-    int32_t sample) const {
+std::vector<TokenLogprob> RequestImpl::logprobs(int32_t sample) const {
   const std::lock_guard lock(mutex_);
   const SampleOutput* output = sample_at(sample);
   return output ? output->logprobs : decltype(output->logprobs)();

@@ -18,6 +18,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
+#include "base/function_ref.h"
 #include "engine/engine.h"
 #include "engine/event_queue.h"
 #include "engine/sequence.h"
@@ -42,8 +44,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   Usage usage() const override;
   Status error() const override;
   Finish finish(int32_t sample) const override;
-  std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> logprobs(
-      int32_t sample) const override;
+  std::vector<TokenLogprob> logprobs(int32_t sample) const override;
 
   bool ended() const { return ended_flag_.load(std::memory_order_acquire); }
   // Ended by itself: nothing is computed and no hook is called for it any more.
@@ -57,8 +58,8 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   // Ends the request if it is older or more silent than it may be.
   void check_timeouts(int64_t now);
   int64_t next_timeout() const;  // INT64_MAX: none
-  void end(Finish finish,
-           Status status);  // an error, a cancellation or a timeout; the first end counts
+  // An error, a cancellation or a timeout; the first end counts.
+  void end(Finish finish, Status status);
 
   // ---- the owner ----
   struct Drawn {
@@ -107,9 +108,12 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   struct SampleOutput {
     std::string text;
     std::vector<Token> tokens;
-    std::vector<std::pair<float, std::vector<std::pair<Token, float>>>> logprobs;
+    std::vector<TokenLogprob> logprobs;
     Finish finish = Finish::none;
   };
+  // For a reader that found nothing: steps a host-stepped engine, or sleeps unless ready_locked(). Then look again; false: the deadline
+  // has passed, or another thread steps the engine.
+  bool await(Deadline deadline, FunctionRef<bool()> ready_locked);
   void end_locked(Finish finish, Status status);
   void mark_ended_locked(Finish finish);
   void tell_end_locked();

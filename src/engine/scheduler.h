@@ -1,6 +1,6 @@
 // Scheduler: PLAN as a pure function of plain data. No pointers into KV, no clock, no state.
 //
-// Policy (engine.md 3.3):
+// Policy:
 //   Rank      a sequence's key = submit time - priority * ageing; lower goes first. Waiting t ageing units is worth t priorities, so
 //             the order of two sequences never changes and everyone is first at last.
 //   First     the first in rank among the running is served first and may take memory from the last in rank (preemption). Its worst
@@ -19,17 +19,15 @@
 namespace llmrt {
 
 struct SequenceView {
-  uint64_t order =
-      0;  // position in rank order is the caller's sort; order breaks ties of the response ratio
+  uint64_t order = 0;        // of submit, breaks ties of the response ratio; the rank is the list's
   uint32_t n_tokens = 0;     // known tokens
   uint32_t computed = 0;     // waiting: length of its prefix hit
   uint32_t n_entries = 0;    // table entries per group
   uint32_t tail_copies = 0;  // blocks the next write must copy first
-  uint32_t n_held =
-      0;  // running: blocks held. waiting: blocks of its hit that are held by others already
-  uint32_t left = 0;  // tokens it is expected to add yet
-  uint32_t want_from =
-      UINT32_MAX;  // evaluation: rows from this position on want logits. Otherwise the last row does.
+  uint32_t n_held = 0;       // blocks. running: held. waiting: of its hit, held by others already
+  uint32_t left = 0;         // tokens it is expected to add yet
+  // Evaluation: rows from this position on want logits. Otherwise the last row does.
+  uint32_t want_from = UINT32_MAX;
   uint64_t wait_rows = 0;  // how long it has waited, in rows the engine computes in that time
 };
 

@@ -1,5 +1,7 @@
 #include "engine/sequence.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace llmrt {
@@ -28,6 +30,13 @@ bool is_legal_move(SeqState from, SeqState to) {
 void Sequence::move_to(SeqState next) {
   LLMRT_ASSERT(is_legal_move(state, next));
   state = next;
+}
+
+void insert_by_rank(std::vector<Sequence*>& list, Sequence& sequence) {
+  const auto behind =
+      std::upper_bound(list.begin(), list.end(), &sequence,
+                       [](const Sequence* a, const Sequence* b) { return goes_first(*a, *b); });
+  list.insert(behind, &sequence);
 }
 
 }  // namespace llmrt

@@ -72,5 +72,6 @@ inline bool goes_first(const Sequence& a, const Sequence& b) {
   if (a.order != b.order) return a.order < b.order;
   return a.sample < b.sample;
 }
+void insert_by_rank(std::vector<Sequence*>& list, Sequence& sequence);
 
 }  // namespace llmrt

@@ -52,25 +52,13 @@ struct Session::State {
   std::shared_ptr<SessionTurn> turn;  // in flight, or not yet settled
 };
 
-Status check_chat(const LoadedModel& model) {
-  if (!model.tokenizer)
-    return error(Code::unsupported, "the model has no tokenizer").at("tokenizer.ggml.model");
-  if (model.chat_template) return Status();
-  if (!model.chat_template_error.ok()) return model.chat_template_error;
-  return error(
-             Code::template_error,
-             "the model has no chat template; give one with the option chat_template (text, or %s)",
-             builtin_chat_template_names().c_str())
-      .at("chat_template");
-}
-
 Session::Session(const Engine& engine, SessionOptions options)
     : engine_(engine), options_(std::move(options)), state_(std::make_unique<State>()) {}
 Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(const Engine& engine, SessionOptions options) {
   if (engine.closed()) return error(Code::closed, "the engine is closed");
-  LLMRT_TRY(check_chat(engine.model()));
+  LLMRT_TRY(engine.model().check_chat());
   const bool has_system = options.has_system;
   std::unique_ptr<Session> session(new Session(engine, std::move(options)));
   if (has_system)
@@ -117,21 +105,18 @@ Status Session::add_json(std::string_view message_json) {
 }
 
 // The history without its oldest `skip` turns after the system message, as ids.
-Result<std::vector<Token>> Session::encode(size_t skip, std::string_view tools_json,
-                                           std::string_view kwargs_json,
-                                           bool add_generation_prompt) const {
+Result<std::vector<Token>> Session::encode(size_t skip, const TurnInput& input) const {
   Json array = Json::array();
   size_t i = 0;
   for (const Json& message : state_->messages)
     if (i++ >= skip || has_role(message, "system")) array.push_back(message);
   const std::string messages = to_text(array);
-  ChatInput input;
-  input.messages_json = messages;
-  input.tools_json = tools_json.empty() ? std::string_view(options_.tools_json) : tools_json;
-  input.kwargs_json = kwargs_json.empty() ? std::string_view(options_.kwargs_json) : kwargs_json;
-  input.add_generation_prompt = add_generation_prompt;
+  ChatInput chat;
+  chat.messages_json = messages;
+  chat.tools_json = input.tools_json.empty() ? options_.tools_json : input.tools_json;
+  chat.kwargs_json = input.kwargs_json.empty() ? options_.kwargs_json : input.kwargs_json;
   const LoadedModel& model = engine_.model();
-  return encode_chat(*model.chat_template, *model.tokenizer, input);
+  return encode_chat(*model.chat_template, *model.tokenizer, chat);
 }
 
 // The messages a prompt may begin with: the history's first and that of every turn but the oldest; a turn begins with the user.
@@ -148,13 +133,12 @@ std::vector<size_t> Session::prompt_starts() const {
 
 // drop_oldest: as few of the oldest turns as need be are left out of the prompt (not out of the history) to give the answer room. Leaving
 // out more never makes a prompt longer, so the number is found by halving: a render costs as much as the history is long.
-Result<std::vector<Token>> Session::prompt(std::string_view tools_json,
-                                           std::string_view kwargs_json, int32_t max_tokens) const {
+Result<std::vector<Token>> Session::prompt(const TurnInput& input) const {
   const EngineOptions& options = engine_.options();
   const uint32_t quarter = options.ctx_tokens / 4;
   const uint32_t room =
-      max_tokens < 0 ? quarter : std::min(static_cast<uint32_t>(max_tokens), quarter);
-  LLMRT_ASSIGN(std::vector<Token> ids, encode(0, tools_json, kwargs_json, true));
+      input.max_tokens < 0 ? quarter : std::min(static_cast<uint32_t>(input.max_tokens), quarter);
+  LLMRT_ASSIGN(std::vector<Token> ids, encode(0, input));
   const auto fits = [&] { return ids.size() + room <= options.ctx_tokens; };
   if (!options_.drop_oldest || fits()) return ids;
   const std::vector<size_t> starts = prompt_starts();
@@ -162,39 +146,33 @@ Result<std::vector<Token>> Session::prompt(std::string_view tools_json,
   size_t low = std::min<size_t>(1, starts.size() - 1), high = starts.size() - 1, at = 0;
   while (low < high) {
     at = (low + high) / 2;
-    LLMRT_ASSIGN(ids, encode(starts[at], tools_json, kwargs_json, true));
+    LLMRT_ASSIGN(ids, encode(starts[at], input));
     fits() ? high = at : low = at + 1;
   }
   if (at != high) {
-    LLMRT_ASSIGN(ids, encode(starts[high], tools_json, kwargs_json, true));
+    LLMRT_ASSIGN(ids, encode(starts[high], input));
   }
   return ids;
 }
 
-Result<std::shared_ptr<SessionTurn>> Session::begin(std::string_view tools_json,
-                                                    std::string_view kwargs_json,
-                                                    int32_t max_tokens, SessionTurn kind,
+Result<std::shared_ptr<SessionTurn>> Session::begin(const TurnInput& input, SessionTurn kind,
                                                     Start start) {
   if (state_->messages.empty())
     return error(Code::invalid_argument, "the session has no message to answer; add one first");
-  LLMRT_ASSIGN(std::vector<Token> ids, prompt(tools_json, kwargs_json, max_tokens));
+  LLMRT_ASSIGN(std::vector<Token> ids, prompt(input));
   auto turn = std::make_shared<SessionTurn>(std::move(kind));
   LLMRT_ASSIGN(turn->request, start(std::move(ids)));
   state_->turn = turn;
   return turn;
 }
 
-Result<std::shared_ptr<SessionTurn>> Session::submit(std::string_view tools_json,
-                                                     std::string_view kwargs_json,
-                                                     int32_t max_tokens, Start start) {
+Result<std::shared_ptr<SessionTurn>> Session::submit(const TurnInput& input, Start start) {
   const std::lock_guard lock(mutex_);
   LLMRT_TRY(settle());
-  return begin(tools_json, kwargs_json, max_tokens, {}, start);
+  return begin(input, {}, start);
 }
 
-Result<std::shared_ptr<SessionTurn>> Session::ask(std::string_view content,
-                                                  std::string_view tools_json,
-                                                  std::string_view kwargs_json, int32_t max_tokens,
+Result<std::shared_ptr<SessionTurn>> Session::ask(std::string_view content, const TurnInput& input,
                                                   Start start) {
   const std::lock_guard lock(mutex_);
   LLMRT_TRY(settle());
@@ -207,13 +185,13 @@ Result<std::shared_ptr<SessionTurn>> Session::ask(std::string_view content,
   };
   state_->messages.push_back({{"role", "user"}, {"content", content}});
   const Rollback rollback{*state_};
-  return begin(tools_json, kwargs_json, max_tokens, {.brought_message = true}, start);
+  return begin(input, {.brought_message = true}, start);
 }
 
 Result<std::shared_ptr<SessionTurn>> Session::prefill(Start start) {
   const std::lock_guard lock(mutex_);
   LLMRT_TRY(settle());
-  return begin({}, {}, 0, {.joins = false}, start);
+  return begin({}, {.joins = false}, start);
 }
 
 Result<std::unique_ptr<Session>> Session::fork() const {
@@ -241,7 +219,7 @@ Result<uint32_t> Session::token_count() const {
   const Status settled = settle();  // an answer under way does not count yet
   if (settled.failed() && settled.code() != Code::busy) return Status(settled);
   if (state_->messages.empty()) return 0u;
-  LLMRT_ASSIGN(const std::vector<Token> ids, encode(0, {}, {}, true));
+  LLMRT_ASSIGN(const std::vector<Token> ids, encode(0, {}));
   return static_cast<uint32_t>(ids.size());
 }
 

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/status.h"
 #include "engine/engine.h"
 
@@ -26,6 +27,12 @@ struct SessionOptions {
   std::string tools_json;    // array, or empty
   std::string kwargs_json;   // object, or empty
   bool drop_oldest = false;  // a prompt without room for an answer leaves the oldest turns out
+};
+
+// What a turn brings beside the history.
+struct TurnInput {
+  std::string_view tools_json, kwargs_json;  // empty: the session's own
+  int32_t max_tokens = 0;  // the answer's, which drop_oldest makes room for; < 0: no limit
 };
 
 // An answer in flight.
@@ -46,13 +53,9 @@ class Session {
 
   Status add(std::string_view role, std::string_view content);
   Status add_json(std::string_view message_json);  // an object with at least "role"
-  // tools_json, kwargs_json: empty: the session's own.
-  Result<std::shared_ptr<SessionTurn>> submit(std::string_view tools_json,
-                                              std::string_view kwargs_json, int32_t max_tokens,
-                                              Start start);
+  Result<std::shared_ptr<SessionTurn>> submit(const TurnInput& input, Start start);
   // Adds a user message and submits; if that fails or the answer does not join, the message is taken back.
-  Result<std::shared_ptr<SessionTurn>> ask(std::string_view content, std::string_view tools_json,
-                                           std::string_view kwargs_json, int32_t max_tokens,
+  Result<std::shared_ptr<SessionTurn>> ask(std::string_view content, const TurnInput& input,
                                            Start start);
   Result<std::shared_ptr<SessionTurn>> prefill(Start start);
   Result<std::unique_ptr<Session>> fork() const;
@@ -64,22 +67,15 @@ class Session {
   struct State;  // messages as JSON values: session.cpp
   Session(const Engine& engine, SessionOptions options);
   Status settle() const;  // busy while a turn is in flight
-  Result<std::vector<Token>> encode(size_t skip, std::string_view tools_json,
-                                    std::string_view kwargs_json, bool add_generation_prompt) const;
-  Result<std::vector<Token>> prompt(std::string_view tools_json, std::string_view kwargs_json,
-                                    int32_t max_tokens) const;
+  Result<std::vector<Token>> encode(size_t skip, const TurnInput& input) const;
+  Result<std::vector<Token>> prompt(const TurnInput& input) const;
   std::vector<size_t> prompt_starts() const;
-  Result<std::shared_ptr<SessionTurn>> begin(std::string_view tools_json,
-                                             std::string_view kwargs_json, int32_t max_tokens,
-                                             SessionTurn kind, Start start);
+  Result<std::shared_ptr<SessionTurn>> begin(const TurnInput& input, SessionTurn kind, Start start);
 
   const Engine& engine_;
   SessionOptions options_;
   mutable std::mutex mutex_;
   std::unique_ptr<State> state_;
 };
-
-// Why a model cannot chat: it has no template, or one that did not parse.
-Status check_chat(const LoadedModel& model);
 
 }  // namespace llmrt

@@ -30,6 +30,9 @@ struct Submission {
 
 enum class PumpResult { ran, idle, busy };
 
+// A reader of a host-stepped engine that has nothing to run looks again after this.
+inline constexpr int64_t kIdleSliceNs = 20'000'000;
+
 struct EngineShared {
   std::mutex owner;
   EngineImpl* engine = nullptr;  // guarded by owner; nullptr once the engine is gone
@@ -37,7 +40,7 @@ struct EngineShared {
 
   std::mutex mutex;
   std::condition_variable work;     // wakes the engine's thread
-  std::condition_variable changed;  // engine_next, close, pause, evaluate wait here
+  std::condition_variable changed;  // Engine::next and close wait here
   std::vector<Submission> inbox;
   std::vector<std::shared_ptr<RequestImpl>> live;  // submitted and not yet taken apart by the owner
   RequestQueue<RequestImpl> ready;  // delivery engine_queue: requests with events to read
@@ -60,7 +63,7 @@ struct EngineShared {
   }
   // Closed, every request ended, every event of the engine's queue read.
   bool drained_locked() const;
-  // Runs a host-stepped engine for at most one pass or until the deadline. busy: another thread is inside.
+  // Runs a host-stepped engine for at most one pass, and no longer than a slice or the deadline. busy: another thread is inside.
   PumpResult pump(Deadline deadline);
 };
 

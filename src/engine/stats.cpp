@@ -65,9 +65,10 @@ void WindowSum::add(int64_t now_ns, double value) {
   const auto i = static_cast<size_t>(number % kStatsSlices);
   if (number_[i] != number) {
     number_[i] = number;
-    sum_[i] = 0;
+    sum_[i] = peak_[i] = 0;
   }
   sum_[i] += value;
+  peak_[i] = std::max(peak_[i], value);
 }
 
 double WindowSum::sum(int64_t now_ns) const {
@@ -77,6 +78,15 @@ double WindowSum::sum(int64_t now_ns) const {
     if (number - number_[i] < kStatsSlices) total += sum_[i];
   }
   return total;
+}
+
+double WindowSum::peak(int64_t now_ns) const {
+  const int64_t number = now_ns / kStatsSliceNs;
+  double most = 0;
+  for (size_t i = 0; i < kStatsSlices; ++i) {
+    if (number - number_[i] < kStatsSlices) most = std::max(most, peak_[i]);
+  }
+  return most;
 }
 
 uint32_t LengthModel::bucket(uint32_t n) {
@@ -127,6 +137,7 @@ EngineMetrics Stats::snapshot(int64_t now_ns) const {
   m.decode_tps = rate(decode_rows, decode_s);
   const double n_steps = steps.sum(now_ns);
   m.batch_mean = n_steps > 0 ? batch.sum(now_ns) / n_steps : 0;
+  m.batch_peak = static_cast<int32_t>(batch.peak(now_ns));
   return m;
 }
 

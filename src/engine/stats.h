@@ -28,18 +28,19 @@ class WindowHistogram {
   std::array<Slice, kStatsSlices> slices_;
 };
 
-// Sums over the last 60 seconds.
+// Sums and largest values over the last 60 seconds. Values are not negative.
 class WindowSum {
  public:
   void add(int64_t now_ns, double value);
   double sum(int64_t now_ns) const;
+  double peak(int64_t now_ns) const;  // 0: there are none
 
  private:
   std::array<int64_t, kStatsSlices> number_{};
-  std::array<double, kStatsSlices> sum_{};
+  std::array<double, kStatsSlices> sum_{}, peak_{};
 };
 
-// Finished lengths, for "how much will this one add yet" (engine.md 3.3): the mean of what was longer than it is now.
+// Finished lengths, for "how much will this one add yet": the mean of what was longer than it is now.
 class LengthModel {
  public:
   void record(uint32_t n_generated);
@@ -56,7 +57,8 @@ class LengthModel {
 struct Stats {
   mutable std::mutex mutex;
   WindowHistogram ttft, itl, queue, e2e;
-  WindowSum requests, prefill_rows, decode_rows, prefill_s, decode_s, busy_s, batch, steps;
+  WindowSum requests, prefill_rows, decode_rows, prefill_s, decode_s, busy_s, steps;
+  WindowSum batch;  // rows of a pass
   int64_t started_ns = 0;
   EngineMetrics totals;  // counters that only grow, and gauges as of the last step
 

@@ -4,8 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "base/plant.h"
 #include "engine/delivery.h"
-#include "kv/plant.h"
 #include "runtime/plan.h"
 
 namespace llmrt {
@@ -82,7 +82,7 @@ StepOutcome StepEngine::step_or_throw(Deadline deadline, bool compute) {
     commit();
   } else {
     for (Sequence* sequence : pass_.sequences)
-      end_request(*sequence->request, Finish::error, progress.status());
+      sequence->request->end(Finish::error, progress.status());
   }
   close_pass();
   sweep_ended();
@@ -108,11 +108,7 @@ void StepEngine::drain_inbox() {
   for (Submission& submission : incoming_) {
     submission.request->n_sequences = static_cast<uint32_t>(submission.sequences.size());
     for (auto& sequence : submission.sequences) {
-      Sequence* s = sequence.get();
-      if (s->state == SeqState::queued)
-        waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), s,
-                                         [](auto* a, auto* b) { return goes_first(*a, *b); }),
-                        s);
+      if (sequence->state == SeqState::queued) insert_by_rank(waiting_, *sequence);
       sequences_.push_back(std::move(sequence));
     }
     requests_.push_back(std::move(submission.request));
@@ -200,10 +196,6 @@ void StepEngine::forget_done() {
     std::erase_if(sequences_, [](const auto& sequence) { return !sequence->alive(); });
 }
 
-void StepEngine::end_request(RequestImpl& request, Finish finish, Status status) {
-  request.end(finish, std::move(status));
-}
-
 void StepEngine::end_all() {
   drain_inbox();
   for (const auto& request : requests_) request->cancel(false);
@@ -287,7 +279,6 @@ void StepEngine::publish_gauges() {
   m.preemptions = counters_.preemption;
   published_counters_ = counters_;
   published_counters_.eviction = static_cast<int64_t>(cache_->n_evicted());
-  m.batch_peak = std::max(m.batch_peak, m.running);
 }
 
 }  // namespace llmrt

@@ -81,7 +81,6 @@ class StepEngine {
   void drop_pass_of_ended();
   void retire(Sequence& sequence);  // blocks back, off the lists; never allocates
   void forget_done();
-  void end_request(RequestImpl& request, Finish finish, Status status);
   void recover_from_bad_alloc();
   void close_pass();
   void trim_if_asked();
@@ -138,13 +137,12 @@ class StepEngine {
   std::vector<Choice> choices_;
   std::vector<float> hook_logits_;
   std::vector<Submission> incoming_;
-  std::vector<std::shared_ptr<RequestImpl>>
-      requests_;  // those whose end is still to come, or whose sequences live
+  // those whose end is still to come, or whose sequences live
+  std::vector<std::shared_ptr<RequestImpl>> requests_;
   std::string text_scratch_, piece_scratch_;
 
   LengthModel lengths_;
   PassTimes times_;
-  int64_t pass_now_ns_ = 0;
   int64_t dynamic_due_ns_ = INT64_MAX;
   Stats stats_;
   EngineCounters counters_;

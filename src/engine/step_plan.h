@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/batch.h"
+#include "graph/make_batch.h"
 
 namespace llmrt {
 

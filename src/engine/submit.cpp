@@ -1,4 +1,4 @@
-// Submit: what may come in. Everything is checked here, before a request exists (rules.md 6); then it waits in the inbox.
+// Submit: what may come in. Everything is checked here, before a request exists; then it waits in the inbox.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,8 +10,8 @@ namespace llmrt {
 namespace {
 
 constexpr int64_t kAgeingNs = 1'000'000'000;  // one second of waiting is worth one step of priority
-constexpr int32_t kPriorityLimit =
-    60;  // priorities beyond count as this: nobody waits behind others for more than two minutes
+// Priorities beyond count as this: nobody waits behind others for more than two minutes.
+constexpr int32_t kPriorityLimit = 60;
 
 // Not secret, only different each time.
 int64_t random_seed(uint64_t salt) {

@@ -1,9 +1,6 @@
 // CHOOSE: one draw per wanted row. A draw depends on the row's logits, the request's options, its seed and the position only.
-#include <algorithm>
-#include <cmath>
-
+#include "base/plant.h"
 #include "engine/step_engine.h"
-#include "kv/plant.h"
 
 namespace llmrt {
 
@@ -38,19 +35,18 @@ void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
     logits = hook_logits_;
   }
   if (sequence.n_max == 0) {  // a prompt to be computed only
-    if (std::any_of(logits.begin(), logits.end(), [](float v) { return std::isnan(v); })) {
-      end_request(request, Finish::error,
-                  error(Code::internal, "the logits of position %u hold NaN", position - 1));
-      return;
-    }
-    choices_.push_back({&sequence, {}});
+    Status status = request.chain->check(logits, position);
+    if (status.ok())
+      choices_.push_back({&sequence, {}});
+    else
+      request.end(Finish::error, std::move(status));
     return;
   }
   const uint64_t seed = LLMRT_PLANT(fork_same_seed, sequence.seed,
                                     mix_seed(static_cast<uint64_t>(request.params.seed), 0));
   Result<Pick> pick = request.chain->sample(logits, {sequence.tokens, seed, position});
   if (!pick.ok()) {
-    end_request(request, Finish::error, std::move(pick).status());
+    request.end(Finish::error, std::move(pick).status());
     return;
   }
   choices_.push_back({&sequence, std::move(pick).value()});

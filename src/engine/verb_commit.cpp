@@ -33,7 +33,7 @@ void StepEngine::commit_run(uint32_t i, int64_t now) {
     counters_.window_slide += sequence.kv.slide(*pool_);
     return;
   }
-  // the row's logits were finite: everything up to it is fit for others
+  // the row's logits hold no NaN and no +inf: everything up to it is fit for others
   sequence.vouched = sequence.kv.computed();
   if (options_.prefix_cache) cache_->publish(sequence.kv, sequence.tokens, sequence.vouched);
   counters_.window_slide += sequence.kv.slide(*pool_);
@@ -60,10 +60,7 @@ void StepEngine::fork_followers(Sequence& leader) {
       ++counters_.fork;
     }
     s.move_to(room ? SeqState::running : SeqState::queued);
-    auto& list = room ? running_ : waiting_;
-    list.insert(std::upper_bound(list.begin(), list.end(), &s,
-                                 [](auto* a, auto* b) { return goes_first(*a, *b); }),
-                &s);
+    insert_by_rank(room ? running_ : waiting_, s);
   }
 }
 

@@ -1,14 +1,13 @@
 // PLAN: the engine's state as plain data, the scheduler's answer, and what of it is done at once: preemption and giving up.
 #include <algorithm>
 
+#include "base/plant.h"
 #include "engine/step_engine.h"
-#include "kv/plant.h"
 
 namespace llmrt {
 namespace {
 
-constexpr uint32_t kStuckSteps = 8;  // failed commits in a row before the only request gives up
-
+constexpr uint32_t kStuckSteps = 8;    // failed commits in a row before the only request gives up
 constexpr uint32_t kMostReplans = 16;  // of one step, after failed commits
 
 }  // namespace
@@ -50,7 +49,7 @@ StepOutcome StepEngine::plan_pass(int64_t now) {
         ++n_failed <= kMostReplans)
       continue;  // the pool knows now what it can give: a smaller plan
     if (status.code() == Code::out_of_memory) return StepOutcome::blocked;
-    end_request(*failed->request, Finish::error, std::move(status));
+    failed->request->end(Finish::error, std::move(status));
     sweep_ended();
   }
 }
@@ -133,18 +132,17 @@ void StepEngine::preempt(Sequence& sequence) {
     sequence.tokens.pop_back();
   std::erase(running_, &sequence);
   sequence.move_to(SeqState::preempted);
-  waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), &sequence,
-                                   [](auto* a, auto* b) { return goes_first(*a, *b); }),
-                  &sequence);
+  insert_by_rank(waiting_, sequence);
 }
 
 bool StepEngine::give_up_if_stuck(Sequence& sequence) {
   if (++sequence.stuck_steps < kStuckSteps) return false;
-  end_request(*sequence.request, Finish::error,
-              error(Code::out_of_memory,
-                    "no memory for another KV block: %u of %u blocks are in use by this request, "
-                    "the rest cannot be had",
-                    sequence.kv.n_blocks(), layout_.capacity()));
+  sequence.request->end(
+      Finish::error,
+      error(Code::out_of_memory,
+            "no memory for another KV block: %u of %u blocks are in use by this request, "
+            "the rest cannot be had",
+            sequence.kv.n_blocks(), layout_.capacity()));
   sweep_ended();
   return true;
 }

@@ -1,7 +1,5 @@
 // RESERVE: prefix hits attached, blocks taken, shared tails copied. A failure leaves every sequence valid; the plan is made again with
 // the smaller number.
-#include <algorithm>
-
 #include "engine/step_engine.h"
 
 namespace llmrt {
@@ -31,9 +29,7 @@ void StepEngine::admit_planned(int64_t now) {
       }
     }
     sequence.was_admitted = true;
-    running_.insert(std::upper_bound(running_.begin(), running_.end(), &sequence,
-                                     [](auto* a, auto* b) { return goes_first(*a, *b); }),
-                    &sequence);
+    insert_by_rank(running_, sequence);
   }
   std::erase_if(waiting_,
                 [](const Sequence* sequence) { return sequence->state == SeqState::running; });

@@ -1,6 +1,6 @@
 // RUN: the plan's rows as one pass of the runner, in as many slices as the deadlines ask for.
+#include "base/plant.h"
 #include "engine/step_engine.h"
-#include "kv/plant.h"
 
 namespace llmrt {
 
@@ -37,7 +37,7 @@ Result<Progress> StepEngine::run(Deadline deadline) {
   if (progress.ok() && *progress == Progress::done) {
     ++stats_.totals.steps;
     stats_.steps.add(end, 1);
-    stats_.batch.add(end, static_cast<double>(pass_.sequences.size()));
+    stats_.batch.add(end, pass_.n_rows);
     const double seconds = static_cast<double>(pass_.busy_ns) * 1e-9;
     const double decode_share = static_cast<double>(pass_.n_decodes) / pass_.n_rows;
     stats_.decode_rows.add(end, pass_.n_decodes);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/limit.h"
 #include "base/memory.h"
 
 namespace llmrt {
@@ -255,7 +256,8 @@ Result<ByteSourcePtr> source_from_callbacks(uint64_t size, ReadCallback read, vo
   return ByteSourcePtr(std::make_shared<CallbackSource>(size, read, done, user));
 }
 
-Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length, bool dup_fd) {
+Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length) {
+  LLMRT_TRY(check(Limit{"length", -1, kNoMost}, length));
   std::string name = "<fd " + std::to_string(fd) + ">";
   LLMRT_ASSIGN(const uint64_t file_size, regular_file_size(fd, name));
   const int flags = ::fcntl(fd, F_GETFL);
@@ -267,26 +269,17 @@ Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length, bo
                  ull{offset}, static_cast<long long>(length), ull{file_size})
         .at(name);
   }
-  if (length < -1) {
-    return error(Code::invalid_argument, "%s: length %lld, allowed are -1 (to the end) and more",
-                 name.c_str(), static_cast<long long>(length))
-        .at(name);
-  }
   const uint64_t size = length < 0 ? file_size - offset : static_cast<uint64_t>(length);
   if (size == 0) return empty(name);
-  if (dup_fd) {
-    fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (fd < 0) {
-      const int code = errno;
-      return error(Code::io, "%s: cannot be duplicated: %s", name.c_str(),
-                   system_text(code).c_str())
-          .sys(code)
-          .at(name);
-    }
+  Descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (own.get() < 0) {
+    const int code = errno;
+    return error(Code::io, "%s: cannot be duplicated: %s", name.c_str(), system_text(code).c_str())
+        .sys(code)
+        .at(name);
   }
-  Descriptor owned(fd);
   return ByteSourcePtr(
-      std::make_shared<FileSource>(std::move(owned), offset, size, std::move(name), std::string()));
+      std::make_shared<FileSource>(std::move(own), offset, size, std::move(name), std::string()));
 }
 
 }  // namespace llmrt

@@ -29,6 +29,12 @@ class ByteSource {
 
 using ByteSourcePtr = std::shared_ptr<const ByteSource>;
 
+// Where one model's bytes come from: a file, or the first part of a split one and, unless it is a path, the others in order.
+struct SourceParts {
+  ByteSourcePtr first;
+  std::vector<ByteSourcePtr> shards = {};
+};
+
 // a directory, FIFO, device or empty file is an error
 Result<ByteSourcePtr> source_from_path(std::string_view utf8_path);
 Result<ByteSourcePtr> source_from_memory(const void* data, uint64_t size, void (*done)(void*),
@@ -36,7 +42,7 @@ Result<ByteSourcePtr> source_from_memory(const void* data, uint64_t size, void (
 Result<ByteSourcePtr> source_from_callbacks(uint64_t size,
                                             int64_t (*read)(void*, int64_t, void*, int64_t),
                                             void (*done)(void*), void* user);
-// length -1: to the end
-Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length, bool dup_fd = true);
+// The descriptor is duplicated: the caller's own may be closed. length -1: to the end.
+Result<ByteSourcePtr> source_from_fd(int fd, uint64_t offset, int64_t length);
 
 }  // namespace llmrt

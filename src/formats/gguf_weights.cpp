@@ -92,12 +92,6 @@ class GgufWeights final : public WeightSource {
     return at == index_.end() ? nullptr : &tensors_[at->second];
   }
 
-  uint64_t file_bytes() const override {
-    uint64_t sum = 0;
-    for (const ByteSourcePtr& source : sources_) sum += source->size();
-    return sum;
-  }
-
   Status read(const TensorInfo& t, uint64_t offset, void* dst, uint64_t n) const override {
     if (!find_format(t.ggml_type)) {
       const char* type = gguf_type_name(t.ggml_type);

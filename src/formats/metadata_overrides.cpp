@@ -1,6 +1,5 @@
 // Metadata::apply_overrides: a flat JSON object of new values, read as a stream of events, so that depth, doubled keys and
 // element types are judged before anything is kept.
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <variant>
 #include <vector>
@@ -91,7 +90,7 @@ class OverrideReader final : public Json::json_sax_t {
   bool binary(binary_t&) override { return false; }
 
   bool start_object(std::size_t) override {
-    if (in_object_) return fail("is an object, allowed are a scalar or an array of scalars");
+    if (in_object_) return fail("is an object; allowed: a scalar or an array of scalars");
     in_object_ = true;
     return true;
   }
@@ -114,8 +113,7 @@ class OverrideReader final : public Json::json_sax_t {
   bool end_object() override { return true; }
 
   bool start_array(std::size_t) override {
-    if (in_array_)
-      return fail("is an array of arrays, allowed are a scalar or an array of scalars");
+    if (in_array_) return fail("is an array of arrays; allowed: a scalar or an array of scalars");
     in_array_ = true;
     return in_object_ || not_an_object();
   }

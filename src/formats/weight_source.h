@@ -8,7 +8,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/status.h"
 #include "formats/byte_source.h"
@@ -39,8 +38,7 @@ class WeightSource {
   virtual Status read(const TensorInfo& tensor, uint64_t offset, void* dst, uint64_t n) const = 0;
   virtual void drop_behind(const TensorInfo& tensor, uint64_t offset, uint64_t n) const = 0;
   virtual const std::string& name() const = 0;
-  virtual uint64_t file_bytes() const = 0;  // over all shards
-  // XXH3-128 hex over metadata after overrides, tensor table, file lengths, first and last 4 KiB of each tensor (rules.md 8).
+  // XXH3-128 hex over metadata after overrides, tensor table, file lengths, first and last 4 KiB of each tensor.
   virtual Result<std::string> hash() const = 0;
 };
 

@@ -4,7 +4,7 @@
 // program and removed after the last.
 //
 // A pass is suspended, not split: advance() runs chunks of the compiled phases until the deadline and says where it stopped; calling
-// it again goes on. Nothing of a pass is visible outside before it is done, so suspension cannot change tokens (rules.md 3).
+// it again goes on. Nothing of a pass is visible outside before it is done, so suspension cannot change tokens.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/host.h"
+#include "base/platform/machine.h"
 #include "base/status.h"
 #include "graph/batch.h"
 #include "graph/kv_spec.h"
@@ -29,7 +30,8 @@ struct DeviceInfo {
   std::string name;     // processor name
   std::string backend;  // "cpu"
   std::string driver;   // CPU: the ISA table's name ("avx2", "avx512_vnni", "scalar")
-  int64_t memory_total = -1, memory_free = -1, memory_budget = -1;
+  // of the device, or of the machine where its memory is the device's
+  platform::MemoryFigures memory;
 };
 
 // Reads the bytes of one weight; safe from any thread. `offset` counts from the tensor's first byte.
@@ -65,13 +67,13 @@ class Backend {
   virtual ~Backend() = default;
   virtual DeviceInfo info() const = 0;
 
-  // Weights. Bytes: what add_weight() will take, for the plan before loading.
+  // Weights of a program that passed check_shapes(). Bytes: what add_weight() will take, for the plan before loading.
   virtual uint64_t weight_bytes(const WeightDesc& desc) const = 0;
   virtual Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                                       JobProgress* progress) = 0;
   virtual void remove_weight(WeightId id) = 0;
 
-  // KV storage. Bytes of blocks are taken in slabs of 64 blocks as first used; trim gives whole free slabs back.
+  // KV storage. Bytes of blocks are taken in slabs of kSlabBlocks as first used; trim gives whole free slabs back.
   virtual KvGeometry kv_geometry(const KvGroup& group, const KvConfig& config) const = 0;
   virtual Result<KvId> kv_create(std::span<const KvGroup> groups, const KvConfig& config) = 0;
   virtual void kv_destroy(KvId id) = 0;

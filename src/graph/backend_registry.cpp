@@ -6,6 +6,16 @@
 #include "graph/reference.h"
 
 namespace llmrt {
+namespace {
+
+constexpr std::string_view kReference = "reference";
+
+}  // namespace
+
+bool has_backend(std::span<const BackendFactory> factories, std::string_view id) {
+  return id == kReference || std::any_of(factories.begin(), factories.end(),
+                                         [&](const BackendFactory& f) { return id == f.id; });
+}
 
 std::vector<std::string> device_ids(std::span<const BackendFactory> factories) {
   std::vector<std::string> ids;
@@ -15,14 +25,14 @@ std::vector<std::string> device_ids(std::span<const BackendFactory> factories) {
     for (int32_t i = 0; n > 1 && i < n; ++i)
       ids.push_back(std::string(factory.id) + ":" + std::to_string(i));
   }
-  ids.emplace_back("reference");
+  ids.emplace_back(kReference);
   return ids;
 }
 
 Result<std::unique_ptr<Backend>> make_backend(std::span<const BackendFactory> factories,
                                               std::shared_ptr<Host> host, std::string_view device,
                                               std::string_view options) {
-  if (device == "reference")
+  if (device == kReference)
     return std::unique_ptr<Backend>(make_reference_backend(std::move(host)));
   if (device == "auto" || device.empty()) {
     for (const BackendFactory& factory : factories) {

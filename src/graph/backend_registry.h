@@ -17,6 +17,9 @@ Result<std::unique_ptr<Backend>> make_backend(std::span<const BackendFactory> fa
                                               std::shared_ptr<Host> host, std::string_view device,
                                               std::string_view options);
 
+// Whether the build has a backend, "reference" included; it may find no device.
+bool has_backend(std::span<const BackendFactory> factories, std::string_view id);
+
 // Ids of all devices in order of preference, "reference" last.
 std::vector<std::string> device_ids(std::span<const BackendFactory> factories);
 

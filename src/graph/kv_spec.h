@@ -15,6 +15,10 @@ using BlockId = uint32_t;
 inline constexpr BlockId kZeroBlock = 0;
 inline constexpr BlockId kTrashBlock = 1;  // padding rows write here
 inline constexpr BlockId kFirstBlock = 2;
+// bytes are taken from the system and go back to it in runs of this many blocks
+inline constexpr uint32_t kSlabBlocks = 64;
+
+inline constexpr uint32_t kMaxHeadWidth = 1024;  // of d_k and d_v
 
 enum class AttnKind : uint8_t { full, window };
 

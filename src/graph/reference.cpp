@@ -25,6 +25,7 @@ std::unique_ptr<ReferenceBackend> make_reference_backend(std::shared_ptr<Host> h
 DeviceInfo ReferenceBackend::info() const {
   DeviceInfo info;
   info.id = info.name = info.backend = info.driver = "reference";
+  info.memory = platform::memory_figures();
   return info;
 }
 
@@ -204,7 +205,7 @@ Result<Progress> ReferenceBackend::advance(Execution& e, Deadline deadline) {
   Exe& exe = exes_[e.exe];
   const Pass pass{exe, *e.batch, host_->pool(), reference_kernels()};
   if (e.phase == 0 && e.chunk == 0) LLMRT_TRY(pass.check_batch());
-  const FloatControlScope float_control;
+  const FloatScope float_control(FloatMode::compute);
   while (e.phase < exe.program.ops.size()) {
     const Op& op = exe.program.ops[e.phase];
     const uint32_t n_rows = pass.n_rows(op.out == kNone ? op.in[0] : op.out);

@@ -1,7 +1,7 @@
 // The reference interpreter: every op, naively, on the host: the meaning of the language, and the judge of every backend.
 //
 // Weights are decoded to float32 once, at load. Activations are float32. One op is one phase, a block of rows one chunk.
-// Linear layers follow class f32 of rules.md 1 whatever the weight's type, so they are exact in the order of sums: a backend of
+// Linear layers follow class f32 (docs/NUMERICS.md) whatever the weight's type, so they are exact in the order of sums: a backend of
 // class f32 gives the same bits. Attention follows class f32 for KV f32 and f16, b16 for bf16.
 //
 // set_trace() hands out every value of a pass as it is made: the tool for a wrong logit (dump the program, trace both, bisect).

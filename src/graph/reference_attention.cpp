@@ -1,5 +1,5 @@
 // paged_attention of the reference interpreter: online softmax by key tiles of 64 at absolute positions, fresh (m, l, o) for every
-// absolute chunk of 256 keys, chunks merged in ascending order (rules.md 1). Row results do not depend on which rows share a pass.
+// absolute chunk of 256 keys, chunks merged in ascending order (docs/NUMERICS.md). Row results do not depend on which rows share a pass.
 //
 //   tile:   s_p = scale q.k_p;  m' = max(m, max s);  (l, o) *= e^(m - m');  l += sum e^(s_p - m');  o += sum e^(s_p - m') v_p
 //   (bf16 V: e^(s_p - m') is rounded to bf16 for o and not for l. The CPU backend rounds for both and sums by another tree, so the two

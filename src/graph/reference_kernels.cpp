@@ -1,6 +1,7 @@
 #include "graph/reference_kernels.h"
 
 #include "base/math.h"
+#include "quant/dtype.h"
 
 namespace llmrt {
 namespace reference_baseline {

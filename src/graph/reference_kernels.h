@@ -9,12 +9,12 @@ namespace llmrt {
 
 inline constexpr uint32_t kPanel = 16;    // weight rows stored side by side: panel[k][16]
 inline constexpr uint32_t kKeyTile = 64;  // keys per attention tile, at absolute positions
-// keys summed from fresh (m, l, o), then merged (rules.md 1)
+// keys summed from fresh (m, l, o), then merged (docs/NUMERICS.md)
 inline constexpr uint32_t kKeyChunk = 256;
 
 struct ReferenceKernels {
   // out[r * width + i] = sum_k panel[k * width + i] * x[r * stride + k] for i < width (1 or kPanel), r < n_rows: class f32 of
-  // rules.md 1.
+  // docs/NUMERICS.md.
   void (*linear)(const float* panel, uint32_t width, uint32_t k, const float* x, size_t stride,
                  uint32_t n_rows, float* out);
   // Sum of squares in 16 lanes, lanes added as a tree.

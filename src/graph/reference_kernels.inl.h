@@ -41,12 +41,11 @@ void add_stripe_4(const float* panel, uint32_t begin, uint32_t end, const float*
 template <uint32_t kWidth>
 void linear_panel(const float* panel, uint32_t k, const float* x, size_t stride, uint32_t n_rows,
                   float* out) {
-  constexpr uint32_t kStripes = 8, kSuperblock = 256;
-  const uint32_t n = (k + kSuperblock - 1) / kSuperblock;
+  const uint32_t n = n_superblocks(k);
   for (uint32_t i = 0; i < n_rows * kWidth; ++i) out[i] = 0.0f;
   uint32_t begin = 0;
   for (uint32_t s = 1; s <= kStripes; ++s) {
-    const uint32_t edge = n * s / kStripes * kSuperblock;
+    const uint32_t edge = stripe_edge(n, s) * kSuperblock;
     const uint32_t end = edge < k ? edge : k;
     uint32_t r = 0;
     for (; r + 4 <= n_rows; r += 4)

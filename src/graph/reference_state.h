@@ -2,13 +2,13 @@
 #pragma once
 
 #include "base/memory.h"
+#include "graph/kv_spec.h"
 #include "graph/reference.h"
 #include "graph/reference_kernels.h"
 
 namespace llmrt {
 
 inline constexpr uint32_t kRowsPerChunk = 64;
-inline constexpr uint32_t kMaxHeadWidth = 1024;  // d_k, d_v: compile() refuses wider ones
 
 // A weight as float32 in panels of 16 rows, [ceil(n / 16)][k][16], rows past n zero. A vector (n = 1) is plain: panels of one row.
 struct ReferenceBackend::Weight {

@@ -25,9 +25,6 @@
 
 namespace llmrt {
 
-// bytes go back to the system in runs of this many blocks
-inline constexpr uint32_t kSlabBlocks = 64;
-
 class BlockPool {
  public:
   // Commits the two reserved blocks. store outlives the pool.

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "kv/plant.h"
+#include "base/check.h"
+#include "base/plant.h"
 
 namespace llmrt {
 
@@ -47,15 +48,11 @@ Result<KvLayout> make_kv_layout(std::span<const KvGroup> groups, const KvConfig&
   if (groups.empty() || groups.size() != block_bytes.size())
     return error(Code::internal, "the KV layout has %zu groups and %zu block sizes", groups.size(),
                  block_bytes.size());
-  if (config.block_tokens != 16 && config.block_tokens != 32 && config.block_tokens != 64)
-    return error(Code::invalid_argument, "block_tokens is %u, allowed are 16, 32 and 64",
-                 config.block_tokens);
+  LLMRT_ASSERT(config.block_tokens == 16 || config.block_tokens == 32 || config.block_tokens == 64);
+  LLMRT_ASSERT(config.n_blocks <= kMostBlocks);
   if (config.n_blocks < kFirstBlock + groups.size())
     return error(Code::memory_budget, "the KV budget holds %u blocks, at least %zu are needed",
                  config.n_blocks, kFirstBlock + groups.size());
-  if (config.n_blocks > (uint32_t{1} << 26))
-    return error(Code::invalid_argument, "the KV budget holds %u blocks, at most %u are supported",
-                 config.n_blocks, 1u << 26);
   for (size_t g = 0; g < groups.size(); ++g) {
     if (groups[g].kind == AttnKind::window && groups[g].window == 0)
       return error(Code::invalid_argument,

@@ -26,6 +26,8 @@
 
 namespace llmrt {
 
+inline constexpr uint32_t kMostBlocks = uint32_t{1} << 26;
+
 struct KvLayout {
   std::vector<KvGroup> groups;
   uint32_t block_tokens = 32;
@@ -45,7 +47,8 @@ struct KvLayout {
   uint32_t longest_sequence(uint32_t limit) const;
 };
 
-// block_bytes[g]: the backend's answer for groups[g]. Errors name the group and both numbers.
+// config: of checked options; at most kMostBlocks. block_bytes[g]: the backend's answer for groups[g]. Errors name the group and both
+// numbers.
 Result<KvLayout> make_kv_layout(std::span<const KvGroup> groups, const KvConfig& config,
                                 std::span<const uint64_t> block_bytes);
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kv/plant.h"
+#include "base/plant.h"
 
 namespace llmrt {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kv/plant.h"
+#include "base/plant.h"
 #include "kv/prefix_cache.h"
 
 namespace llmrt {

@@ -7,7 +7,8 @@
 namespace llmrt {
 
 Result<ModelDef> define_model(const WeightSource& source) {
-  const IeeeFloatScope floats;  // rotary tables and scales are computed here, on the host's thread
+  // rotary tables and scales are computed here, on the host's thread
+  const FloatScope floats(FloatMode::ieee);
   const Metadata& metadata = source.metadata();
   LLMRT_ASSIGN(const auto arch, metadata.get_string("general.architecture"));
   if (!arch)

@@ -1,5 +1,7 @@
 #include "model/hparams.h"
 
+#include "graph/kv_spec.h"
+
 namespace llmrt {
 
 void read_hparams(const KeyReader& keys, Hparams& h) {

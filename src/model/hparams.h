@@ -13,7 +13,6 @@ inline constexpr uint32_t kMaxLayers = 1024;
 inline constexpr uint32_t kMaxEmbd = 1u << 17;
 inline constexpr uint32_t kMaxFf = 1u << 20;
 inline constexpr uint32_t kMaxHeads = 1024;
-inline constexpr uint32_t kMaxHeadWidth = 1024;
 inline constexpr uint32_t kMaxVocab = 1u << 22;
 inline constexpr uint32_t kMaxContext = 1u << 30;
 

@@ -20,7 +20,7 @@ std::optional<uint32_t> KeyReader::find_count(std::string_view key, uint32_t low
   if (!*found) return std::nullopt;
   const int64_t value = **found;
   if (value < low || value > high) {
-    error_.keep(error(Code::format, "metadata key %s is %lld, allowed are %u to %u",
+    error_.keep(error(Code::format, "metadata key %s is %lld; allowed: %u to %u",
                       in_quotes(name).c_str(), static_cast<long long>(value), low, high)
                     .at(name));
     return low;
@@ -38,7 +38,7 @@ std::optional<double> KeyReader::find_number(std::string_view key, double low, d
   if (!*found) return std::nullopt;
   const double value = **found;
   if (!(value >= low && value <= high)) {  // NaN is outside
-    error_.keep(error(Code::format, "metadata key %s is %g, allowed are %g to %g",
+    error_.keep(error(Code::format, "metadata key %s is %g; allowed: %g to %g",
                       in_quotes(name).c_str(), value, low, high)
                     .at(name));
     return low;

@@ -5,13 +5,13 @@
 
 namespace llmrt {
 
-KvLayout deal_kv_groups(std::span<const uint32_t> windows, const KvGroup& heads) {
+LayerGroups deal_kv_groups(std::span<const uint32_t> windows, const KvGroup& heads) {
   std::map<uint32_t, uint32_t> n_layers;  // by window
   for (uint32_t window : windows) ++n_layers[window];
   uint32_t group_size = 0;
   for (const auto& [window, n] : n_layers) group_size = std::gcd(group_size, n);
 
-  KvLayout out;
+  LayerGroups out;
   std::map<uint32_t, KvLayer> next;  // by window: where its next layer goes
   for (uint32_t window : windows) {
     KvLayer& place = next.try_emplace(window, KvLayer{0, group_size}).first->second;

@@ -12,12 +12,12 @@
 
 namespace llmrt {
 
-struct KvLayout {
+struct LayerGroups {
   std::vector<KvGroup> groups;
   std::vector<KvLayer> layers;  // by model layer
 };
 
 // windows[i]: window of layer i, 0 = full. All layers have the geometry of `heads` (n_kv_head, d_k, d_v).
-KvLayout deal_kv_groups(std::span<const uint32_t> windows, const KvGroup& heads);
+LayerGroups deal_kv_groups(std::span<const uint32_t> windows, const KvGroup& heads);
 
 }  // namespace llmrt

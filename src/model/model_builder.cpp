@@ -23,9 +23,10 @@ void ModelBuilder::read_hparams() {
 
 void ModelBuilder::deal_kv(std::span<const uint32_t> windows) {
   const Hparams& h = def_.hparams;
-  KvLayout layout = deal_kv_groups(windows, {.n_kv_head = h.n_kv_head, .d_k = h.d_k, .d_v = h.d_v});
-  def_.program.kv_groups = std::move(layout.groups);
-  def_.program.kv_layers = std::move(layout.layers);
+  LayerGroups dealt =
+      deal_kv_groups(windows, {.n_kv_head = h.n_kv_head, .d_k = h.d_k, .d_v = h.d_v});
+  def_.program.kv_groups = std::move(dealt.groups);
+  def_.program.kv_layers = std::move(dealt.layers);
 }
 
 uint32_t ModelBuilder::rope_table(RopePairs pairs, double base, const RopeScaling& scaling) {
@@ -33,7 +34,7 @@ uint32_t ModelBuilder::rope_table(RopePairs pairs, double base, const RopeScalin
   const std::vector<float> divisors = tensors_.read_vector_if("rope_freqs.weight", d_rot / 2);
   for (float f : divisors) {
     if (!(f >= 1e-6f && f <= 1e6f)) {
-      error_.keep(error(Code::format, "rope_freqs.weight holds %g, allowed are 1e-6 to 1e6",
+      error_.keep(error(Code::format, "rope_freqs.weight holds %g; allowed: 1e-6 to 1e6",
                         static_cast<double>(f))
                       .at("rope_freqs.weight"));
       break;

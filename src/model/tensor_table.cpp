@@ -46,25 +46,16 @@ const TensorInfo* TensorTable::look_up(const std::string& name, uint32_t n, uint
     return nullptr;
   }
   const QuantFormat* format = find_format(t->ggml_type);
-  if (!format || format->type == DType::i32) {
+  if (!format) {
     const char* type_name = gguf_type_name(t->ggml_type);
     error_.keep(error(Code::unsupported, "%s: tensor type %s (%u) is not supported", name.c_str(),
-                      format       ? format->name
-                      : *type_name ? type_name
-                                   : "unknown",
-                      t->ggml_type)
+                      *type_name ? type_name : "unknown", t->ggml_type)
                     .at(name));
     return nullptr;
   }
   if (vector && !is_plain_float(format->type)) {
-    error_.keep(error(Code::unsupported, "%s: a vector of type %s, allowed are F32, F16 and BF16",
+    error_.keep(error(Code::unsupported, "%s: a vector of type %s; allowed: F32, F16 and BF16",
                       name.c_str(), format->name)
-                    .at(name));
-    return nullptr;
-  }
-  if (k % format->block != 0) {
-    error_.keep(error(Code::format, "%s: rows of %u elements, %s needs a multiple of %u",
-                      name.c_str(), k, format->name, format->block)
                     .at(name));
     return nullptr;
   }

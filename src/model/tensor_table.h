@@ -25,12 +25,9 @@ class TensorTable {
   // Rows of a matrix in the file, for the one number that no key gives (n_vocab). 0 and an error if it is not there.
   uint32_t rows_of(const std::string& name, uint32_t at_most) const;
 
-  // Index into Program::weights, or kNone with the error kept. The _if forms give kNone without error when the tensor is absent.
+  // Index into Program::weights, or kNone with the error kept. vector_if: kNone without error where the tensor is absent.
   WeightIndex matrix(const std::string& name, uint32_t n, uint32_t k);
   WeightIndex vector(const std::string& name, uint32_t n);
-  WeightIndex matrix_if(const std::string& name, uint32_t n, uint32_t k) {
-    return has(name) ? matrix(name, n, k) : kNone;
-  }
   WeightIndex vector_if(const std::string& name, uint32_t n) {
     return has(name) ? vector(name, n) : kNone;
   }

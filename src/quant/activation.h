@@ -1,4 +1,4 @@
-// Activations of class a8 (rules.md 1): int8 per row, one scale per group of 32 or 256 k, sums of the rounded values.
+// Activations of class a8 (docs/NUMERICS.md): int8 per row, one scale per group of 32 or 256 k, sums of the rounded values.
 //
 //   amax = max |x| over the group, taken on the bits;  dx = amax / 127;  q = rint(x * (127 / amax)), ties to even, within +-127
 //   a NaN or Inf in the group: dx = NaN, q = 0 (so it reaches the output);  amax < 2^-118 (0, or dx would be subnormal): dx = 0, q = 0
@@ -25,7 +25,7 @@ struct ActivationForm {
 };
 ActivationForm activation_form(uint32_t k, uint32_t group);
 
-// The reference. The float control word must be the library's (base/thread_pool.h) for subnormal inputs to round as kernels do.
+// The reference. The float control word must be FloatMode::compute's (base/float_control.h) for subnormal inputs to round as kernels do.
 void quantize_activations(const float* x, const ActivationForm& form, uint8_t* row);
 
 }  // namespace llmrt

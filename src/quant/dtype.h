@@ -25,14 +25,13 @@ enum class DType : uint32_t {
   q6_k = 14,
   iq4_nl = 20,
   iq4_xs = 23,
-  i32 = 26,  // a name only: no row in the registry, nothing computes with it
   bf16 = 30,
   mxfp4 = 39,
 };
 
 inline constexpr uint32_t kDTypeNumbers = 64;  // all of GGUF's are below
 
-// rules.md 1: a class is a function of the weight type, never of row count or step kind.
+// How products are summed: a function of the weight type, never of row count or step kind (docs/NUMERICS.md).
 enum class NumericsClass : uint8_t {
   f32,  // float32 activations, one fma per k inside each of the 8 stripes
   a8,   // int8 activations with one scale per group (32 or 256)
@@ -41,6 +40,15 @@ enum class NumericsClass : uint8_t {
 // K is cut at superblock edges floor(n*i/8), n = ceil(K/256), into this many stripes, each summed ascending from 0, then added.
 inline constexpr uint32_t kStripes = 8;
 inline constexpr uint32_t kSuperblock = 256;
+
+// Always inline: kernels call them in objects of one instruction set, which may not hold a function that baseline code could take.
+[[gnu::always_inline]] constexpr uint32_t n_superblocks(uint32_t k) {
+  return (k + kSuperblock - 1) / kSuperblock;
+}
+// The superblock that stripe i of n superblocks begins with; i = kStripes: n.
+[[gnu::always_inline]] constexpr uint32_t stripe_edge(uint32_t n, uint32_t i) {
+  return n * i / kStripes;
+}
 
 struct QuantFormat {
   DType type;

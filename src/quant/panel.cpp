@@ -22,11 +22,12 @@ using namespace panel_lines;
 
 template <class Block, bool kHigh, bool kMin>
 struct Block32 {
+  using At = Panel32<kHigh ? 5 : 4, kMin>;
+  static_assert(At::kBytes == kPanelRows * sizeof(Block));
   // Parts of a superblock of n blocks.
-  static uint8_t* nibbles(uint8_t* sb, uint32_t) { return sb; }
-  static uint8_t* high(uint8_t* sb, uint32_t n) { return sb + size_t{n} * 256; }
-  static uint8_t* d(uint8_t* sb, uint32_t n) { return high(sb, n) + (kHigh ? size_t{n} * 64 : 0); }
-  static uint8_t* m(uint8_t* sb, uint32_t n) { return d(sb, n) + size_t{n} * 32; }
+  static uint8_t* high(uint8_t* sb, uint32_t n) { return sb + size_t{n} * At::kHighAt; }
+  static uint8_t* d(uint8_t* sb, uint32_t n) { return sb + size_t{n} * At::kDAt; }
+  static uint8_t* m(uint8_t* sb, uint32_t n) { return sb + size_t{n} * At::kMAt; }
 
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n) {
     for (uint32_t j = 0; j < n; ++j) {
@@ -34,7 +35,7 @@ struct Block32 {
       std::memcpy(&b, row + j * sizeof(Block), sizeof b);
       uint32_t w[4];
       std::memcpy(w, b.qs, 16);
-      uint8_t* line = nibbles(sb, n) + j * 256 + r * 4;
+      uint8_t* line = sb + j * 256 + r * 4;
       put32(line, low_nibbles(w[0]) | low_nibbles(w[1]) << 4);
       put32(line + 64, low_nibbles(w[2]) | low_nibbles(w[3]) << 4);
       put32(line + 128, high_nibbles(w[0]) | high_nibbles(w[1]) << 4);
@@ -47,7 +48,7 @@ struct Block32 {
   static void unpack(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row) {
     for (uint32_t j = 0; j < n; ++j) {
       Block b{};
-      const uint8_t* line = nibbles(sb, n) + j * 256 + r * 4;
+      const uint8_t* line = sb + j * 256 + r * 4;
       const uint32_t l0 = get32(line), l1 = get32(line + 64), l2 = get32(line + 128),
                      l3 = get32(line + 192);
       const uint32_t w[4] = {
@@ -63,8 +64,11 @@ struct Block32 {
 };
 
 struct PackQ8_0 {
+  using At = Panel32<8, false>;
+  static_assert(At::kBytes == kPanelRows * sizeof(BlockQ8_0));
+
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n) {
-    uint8_t* d = sb + size_t{n} * 512;
+    uint8_t* d = sb + size_t{n} * At::kDAt;
     for (uint32_t j = 0; j < n; ++j) {
       const uint8_t* b = row + j * sizeof(BlockQ8_0);
       for (uint32_t w = 0; w < 8; ++w) put32(sb + (j * 8 + w) * 64 + r * 4, get32(b + 2 + w * 4));
@@ -72,7 +76,7 @@ struct PackQ8_0 {
     }
   }
   static void unpack(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row) {
-    const uint8_t* d = sb + size_t{n} * 512;
+    const uint8_t* d = sb + size_t{n} * At::kDAt;
     for (uint32_t j = 0; j < n; ++j) {
       uint8_t* b = row + j * sizeof(BlockQ8_0);
       put16(b, get16(d + j * 32 + r * 2));
@@ -83,9 +87,8 @@ struct PackQ8_0 {
 
 template <class Block, bool kHigh>
 struct BlockK4 {
-  static constexpr size_t kHighAt = 2048;
-  static constexpr size_t kScalesAt = 2048 + (kHigh ? 512 : 0);
-  static constexpr size_t kDAt = kScalesAt + 192;
+  using At = PanelK<kHigh ? 5 : 4>;
+  static_assert(At::kBytes == kPanelRows * sizeof(Block));
 
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t) {
     Block b;
@@ -103,12 +106,12 @@ struct BlockK4 {
       for (uint32_t g = 0; g < 8; ++g) {
         uint32_t plane = 0;
         for (uint32_t q = 0; q < 8; ++q) plane |= ((get32(b.qh + q * 4) >> g) & 0x01010101u) << q;
-        put32(sb + kHighAt + g * 64 + r * 4, plane);
+        put32(sb + At::kHighAt + g * 64 + r * 4, plane);
       }
     }
-    for (uint32_t i = 0; i < 12; ++i) sb[kScalesAt + i * 16 + r] = b.scales[i];
-    put16(sb + kDAt + r * 2, b.d);
-    put16(sb + kDAt + 32 + r * 2, b.dmin);
+    for (uint32_t i = 0; i < 12; ++i) sb[At::kScalesAt + i * 16 + r] = b.scales[i];
+    put16(sb + At::kDAt + r * 2, b.d);
+    put16(sb + At::kDminAt + r * 2, b.dmin);
   }
   static void unpack(uint8_t* sb, uint32_t r, uint32_t, uint8_t* row) {
     Block b{};
@@ -125,19 +128,20 @@ struct BlockK4 {
       for (uint32_t q = 0; q < 8; ++q) {
         uint32_t word = 0;
         for (uint32_t g = 0; g < 8; ++g)
-          word |= ((get32(sb + kHighAt + g * 64 + r * 4) >> q) & 0x01010101u) << g;
+          word |= ((get32(sb + At::kHighAt + g * 64 + r * 4) >> q) & 0x01010101u) << g;
         put32(b.qh + q * 4, word);
       }
     }
-    for (uint32_t i = 0; i < 12; ++i) b.scales[i] = sb[kScalesAt + i * 16 + r];
-    b.d = get16(sb + kDAt + r * 2);
-    b.dmin = get16(sb + kDAt + 32 + r * 2);
+    for (uint32_t i = 0; i < 12; ++i) b.scales[i] = sb[At::kScalesAt + i * 16 + r];
+    b.d = get16(sb + At::kDAt + r * 2);
+    b.dmin = get16(sb + At::kDminAt + r * 2);
     std::memcpy(row, &b, sizeof b);
   }
 };
 
 struct PackQ6_K {
-  static constexpr size_t kHighAt = 2048, kScalesAt = 3072, kDAt = 3328;
+  using At = PanelK<6>;
+  static_assert(At::kBytes == kPanelRows * sizeof(BlockQ6_K));
 
   // Sub-block of 32 g = 4 half + s: low bits in nibble s/2 of the ql words from 16 half + 8 (s%2), high bits 2s of the qh words.
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t) {
@@ -153,12 +157,12 @@ struct PackQ6_K {
         uint32_t plane = 0;
         for (uint32_t q = 0; q < 4; ++q)
           plane |= ((get32(b.qh + half * 32 + h * 16 + q * 4) >> (2 * s)) & 0x03030303u) << (2 * q);
-        put32(sb + kHighAt + (g * 2 + h) * 64 + r * 4, plane);
+        put32(sb + At::kHighAt + (g * 2 + h) * 64 + r * 4, plane);
       }
     }
     for (uint32_t j = 0; j < 16; ++j)
-      sb[kScalesAt + j * 16 + r] = static_cast<uint8_t>(b.scales[j]);
-    put16(sb + kDAt + r * 2, b.d);
+      sb[At::kScalesAt + j * 16 + r] = static_cast<uint8_t>(b.scales[j]);
+    put16(sb + At::kDAt + r * 2, b.d);
   }
   static void unpack(uint8_t* sb, uint32_t r, uint32_t, uint8_t* row) {
     BlockQ6_K b{};
@@ -171,15 +175,16 @@ struct PackQ6_K {
         put32(ql + z * 8 + 4, get32(ql + z * 8 + 4) | high_nibbles(line) << shift);
       }
       for (uint32_t h = 0; h < 2; ++h) {
-        const uint32_t plane = get32(sb + kHighAt + (g * 2 + h) * 64 + r * 4);
+        const uint32_t plane = get32(sb + At::kHighAt + (g * 2 + h) * 64 + r * 4);
         for (uint32_t q = 0; q < 4; ++q) {
           uint8_t* qh = b.qh + half * 32 + h * 16 + q * 4;
           put32(qh, get32(qh) | ((plane >> (2 * q)) & 0x03030303u) << (2 * s));
         }
       }
     }
-    for (uint32_t j = 0; j < 16; ++j) b.scales[j] = static_cast<int8_t>(sb[kScalesAt + j * 16 + r]);
-    b.d = get16(sb + kDAt + r * 2);
+    for (uint32_t j = 0; j < 16; ++j)
+      b.scales[j] = static_cast<int8_t>(sb[At::kScalesAt + j * 16 + r]);
+    b.d = get16(sb + At::kDAt + r * 2);
     std::memcpy(row, &b, sizeof b);
   }
 };

@@ -30,9 +30,30 @@
 namespace llmrt {
 
 inline constexpr uint32_t kPanelRows = 16;
+// Bytes: one f16 of every row; the packed scales of Q4_K and Q5_K.
+inline constexpr uint32_t kPanelHalves = 2 * kPanelRows;
+inline constexpr uint32_t kPackedScales = 12 * kPanelRows;
+
+// Where the parts of a superblock begin, in bytes; a part that a type lacks has no bytes. kBits: of a code.
+// 32-block types: the places of one block. With n blocks in the superblock each part begins at n times this.
+template <uint32_t kBits, bool kMin>
+struct Panel32 {
+  static constexpr uint32_t kHighAt = kBits == 8 ? 512 : 256;
+  static constexpr uint32_t kDAt = kHighAt + (kBits == 5 ? 64 : 0);
+  static constexpr uint32_t kMAt = kDAt + kPanelHalves;
+  static constexpr uint32_t kBytes = kMin ? kMAt + kPanelHalves : kMAt;
+};
+// Q4_K, Q5_K, Q6_K.
+template <uint32_t kBits>
+struct PanelK {
+  static constexpr uint32_t kHighAt = 2048;
+  static constexpr uint32_t kScalesAt = kHighAt + (kBits - 4) * 512;
+  static constexpr uint32_t kDAt = kScalesAt + (kBits == 6 ? 16 * kPanelRows : kPackedScales);
+  static constexpr uint32_t kDminAt = kDAt + kPanelHalves;
+  static constexpr uint32_t kBytes = kBits == 6 ? kDminAt : kDminAt + kPanelHalves;
+};
 
 inline uint32_t n_panels(uint32_t n) { return (n + kPanelRows - 1) / kPanelRows; }
-inline uint32_t n_superblocks(uint32_t k) { return (k + kSuperblock - 1) / kSuperblock; }
 // K as stored: F32, F16 and BF16 rows are padded to a multiple of 32.
 inline uint32_t padded_k(DType type, uint32_t k) {
   const bool is_float = type == DType::f32 || type == DType::f16 || type == DType::bf16;
@@ -49,7 +70,7 @@ void pack_panel(DType type, const uint8_t* rows, size_t row_stride, uint32_t n_r
 // The file's bytes of one row of a panel: row_bytes(format, k).
 void unpack_row(DType type, const uint8_t* panel, uint32_t row, uint32_t k, uint8_t* out);
 
-// One superblock of 16 rows as the integers and scales that class a8 multiplies (rules.md 1). Exact, for every a8 type.
+// One superblock of 16 rows as the integers and scales that class a8 multiplies (docs/NUMERICS.md). Exact, for every a8 type.
 //   32-block types:   w(r, k) = d[k/32][r] * code + m[k/32][r]
 //   256-block types:  w(r, k) = d[0][r] * sub_scale[k/16][r] * code - m[0][r] * sub_min[k/16][r]
 struct alignas(64) PanelCodes {

@@ -58,29 +58,42 @@ void k4_scales(const uint8_t* packed, PanelCodes& out) {
       out.sub_min[j][r] = s.min[j / 2];
     }
   }
-  float_scales(packed + 192, 1, out.d);
-  float_scales(packed + 224, 1, out.m);
+  float_scales(packed + kPackedScales, 1, out.d);
+  float_scales(packed + kPackedScales + kPanelHalves, 1, out.m);
   out.has_min = true;
 }
 
 void q6_k(const uint8_t* sb, PanelCodes& out) {
+  using At = PanelK<6>;
   for (uint32_t h = 0; h < 16; ++h)
     for (uint32_t r = 0; r < 16; ++r) {
-      const uint32_t plane = get32(sb + 2048 + h * 64 + r * 4);
+      const uint32_t plane = get32(sb + At::kHighAt + h * 64 + r * 4);
       for (uint32_t z = 0; z < 2; ++z) {
         const uint32_t line = get32(sb + (h * 2 + z) * 64 + r * 4);
         set_four(out, 16 * h + 8 * z, r, line, ((plane >> (4 * z)) & 0x03030303u) << 4, 32);
         set_four(out, 16 * h + 8 * z + 4, r, line >> 4, ((plane >> (4 * z + 2)) & 0x03030303u) << 4,
                  32);
       }
-      out.sub_scale[h][r] = static_cast<int8_t>(sb[3072 + h * 16 + r]);
+      out.sub_scale[h][r] = static_cast<int8_t>(sb[At::kScalesAt + h * 16 + r]);
     }
-  float_scales(sb + 3328, 1, out.d);
+  float_scales(sb + At::kDAt, 1, out.d);
+}
+
+// Q4_0 .. Q5_1.
+template <uint32_t kBits, bool kMin>
+void nibble_blocks(const uint8_t* sb, uint32_t n_blocks, int bias, PanelCodes& out) {
+  using At = Panel32<kBits, kMin>;
+  const size_t n = n_blocks;
+  nibble_codes(sb, kBits == 5 ? sb + n * At::kHighAt : nullptr, n_blocks, bias, out);
+  float_scales(sb + n * At::kDAt, n_blocks, out.d);
+  if constexpr (kMin) float_scales(sb + n * At::kMAt, n_blocks, out.m);
+  out.has_min = kMin;
 }
 
 void q8_0(const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
-  std::memcpy(out.code, sb, size_t{n_blocks} * 512);
-  float_scales(sb + size_t{n_blocks} * 512, n_blocks, out.d);
+  const size_t code_bytes = size_t{n_blocks} * Panel32<8, false>::kDAt;
+  std::memcpy(out.code, sb, code_bytes);
+  float_scales(sb + code_bytes, n_blocks, out.d);
 }
 
 // Types kept as the file's blocks.
@@ -126,13 +139,8 @@ void iq4_xs(const uint8_t* sb, PanelCodes& out) {
   }
 }
 
-template <class Block>
-float block_scale(const Block& b) {
-  if constexpr (sizeof(Block) == sizeof(BlockMxfp4))
-    return mxfp4_scale(b.e);
-  else
-    return f16_to_f32(b.d);
-}
+float block_scale(const BlockIq4Nl& b) { return f16_to_f32(b.d); }
+float block_scale(const BlockMxfp4& b) { return mxfp4_scale(b.e); }
 
 template <class Block>
 void table_codes(const uint8_t* sb, uint32_t n_blocks, const int8_t (&table)[16], PanelCodes& out) {
@@ -148,39 +156,30 @@ void table_codes(const uint8_t* sb, uint32_t n_blocks, const int8_t (&table)[16]
 }  // namespace
 
 void decode_panel_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
-  const size_t n = n_blocks;
   out.has_min = false;
   switch (type) {
     case DType::q4_0:
-      nibble_codes(sb, nullptr, n_blocks, 8, out);
-      float_scales(sb + n * 256, n_blocks, out.d);
+      nibble_blocks<4, false>(sb, n_blocks, 8, out);
       return;
     case DType::q4_1:
-      nibble_codes(sb, nullptr, n_blocks, 0, out);
-      float_scales(sb + n * 256, n_blocks, out.d);
-      float_scales(sb + n * 288, n_blocks, out.m);
-      out.has_min = true;
+      nibble_blocks<4, true>(sb, n_blocks, 0, out);
       return;
     case DType::q5_0:
-      nibble_codes(sb, sb + n * 256, n_blocks, 16, out);
-      float_scales(sb + n * 320, n_blocks, out.d);
+      nibble_blocks<5, false>(sb, n_blocks, 16, out);
       return;
     case DType::q5_1:
-      nibble_codes(sb, sb + n * 256, n_blocks, 0, out);
-      float_scales(sb + n * 320, n_blocks, out.d);
-      float_scales(sb + n * 352, n_blocks, out.m);
-      out.has_min = true;
+      nibble_blocks<5, true>(sb, n_blocks, 0, out);
       return;
     case DType::q8_0:
       q8_0(sb, n_blocks, out);
       return;
     case DType::q4_k:
       nibble_codes(sb, nullptr, 8, 0, out);
-      k4_scales(sb + 2048, out);
+      k4_scales(sb + PanelK<4>::kScalesAt, out);
       return;
     case DType::q5_k:
-      nibble_codes(sb, sb + 2048, 8, 0, out);
-      k4_scales(sb + 2560, out);
+      nibble_codes(sb, sb + PanelK<5>::kHighAt, 8, 0, out);
+      k4_scales(sb + PanelK<5>::kScalesAt, out);
       return;
     case DType::q6_k:
       q6_k(sb, out);

@@ -1,5 +1,5 @@
 // KV row codecs: how one row (one token, one KV head, d values) of K or V is stored. Row-local: append, truncate, fork, copy
-// never look at a neighbour. rules.md 2. This issue: f32, f16, bf16.
+// never look at a neighbour.
 #pragma once
 
 #include <cstdint>

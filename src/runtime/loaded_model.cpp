@@ -67,16 +67,28 @@ Status load_weights(const ModelOptions& options, JobProgress* progress, LoadedMo
 
 LoadedModel::~LoadedModel() = default;
 
-Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, ByteSourcePtr first,
-                                                std::vector<ByteSourcePtr> shards,
+Status LoadedModel::check_chat() const {
+  if (!tokenizer)
+    return error(Code::unsupported, "the model has no tokenizer").at("tokenizer.ggml.model");
+  if (chat_template) return Status();
+  if (!chat_template_error.ok()) return chat_template_error;
+  return error(
+             Code::template_error,
+             "the model has no chat template; give one with the option chat_template (text, or %s)",
+             builtin_chat_template_names().c_str())
+      .at("chat_template");
+}
+
+Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, SourceParts source,
                                                 const ModelOptions& options,
                                                 JobProgress* progress) {
-  const IeeeFloatScope floats;
+  const FloatScope floats(FloatMode::ieee);
   auto model = std::make_shared<LoadedModel>();
   model->host = host;
   model->metadata_only = options.metadata_only;
   if (progress) progress->stage.store("metadata");
-  LLMRT_ASSIGN(model->source, open_weights(std::move(first), shards, options.metadata_overrides));
+  LLMRT_ASSIGN(model->source,
+               open_weights(std::move(source.first), source.shards, options.metadata_overrides));
   LLMRT_ASSIGN(model->hash, model->source->hash());
 
   const bool has_vocabulary = model->source->metadata().find("tokenizer.ggml.model") != nullptr;

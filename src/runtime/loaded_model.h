@@ -17,13 +17,10 @@
 
 namespace llmrt {
 
-enum class LoadMode : int32_t { automatic = 0, mmap = 1, read = 2, mmap_lock = 3 };
-
 struct ModelOptions {
   std::string devices = "auto";
-  LoadMode load_mode = LoadMode::automatic;
   bool metadata_only = false;
-  int64_t device_memory_limit = 0, host_memory_limit = 0;  // bytes, 0 = none
+  int64_t host_memory_limit = 0;   // bytes, 0 = none
   std::string chat_template;       // text, or a built-in name; empty: the file's
   std::string metadata_overrides;  // JSON object
   std::string backend_options;
@@ -31,6 +28,9 @@ struct ModelOptions {
 
 struct LoadedModel {
   ~LoadedModel();
+  Status check_chat()
+      const;  // why it cannot chat: no tokenizer, no template, or one that did not parse
+
   std::shared_ptr<Host> host;
   std::unique_ptr<WeightSource> source;  // nullptr for models made in memory by tests
   ModelDef def;
@@ -46,9 +46,8 @@ struct LoadedModel {
   bool metadata_only = false;
 };
 
-// first: the file or its first shard. progress may be nullptr. ERR_MEMORY_BUDGET with both numbers before any weight is read.
-Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, ByteSourcePtr first,
-                                                std::vector<ByteSourcePtr> shards,
+// progress may be nullptr. memory_budget with both numbers before any weight is read.
+Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, SourceParts source,
                                                 const ModelOptions& options, JobProgress* progress);
 
 }  // namespace llmrt

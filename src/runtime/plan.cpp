@@ -1,81 +1,40 @@
 #include "runtime/plan.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace llmrt {
 namespace {
 
-constexpr uint32_t kDefaultContext = 8192;  // rules.md 4
+constexpr uint32_t kDefaultContext = 8192;
 constexpr uint32_t kDefaultRows = 512;
 constexpr uint32_t kDefaultSequences = 4;  // a CPU pool holds this many full contexts
-constexpr uint32_t kMostBlocks = uint32_t{1} << 26;
 // Blocks beyond what running sequences can hold keep prefixes. A pool costs 12 bytes for each, so of a tiny model's blocks no budget
 // buys more than these.
 constexpr uint32_t kCacheBlocks = uint32_t{1} << 20;
 
-int64_t read_number(const char* path, const char* key) {
-  char text[4096];
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return -1;
-  const ssize_t n = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (n <= 0) return -1;
-  text[n] = '\0';
-  const char* at = text;
-  if (key) {
-    at = std::strstr(text, key);
-    if (!at) return -1;
-    at += std::strlen(key);
-  }
-  char* end = nullptr;
-  const long long value = std::strtoll(at, &end, 10);
-  return end == at ? -1 : value;
-}
-
 // Bytes the pool may take when nothing was said: memory for a few full contexts, at most a quarter of what is available.
-uint64_t default_budget(const KvPoolPlan& pool, uint64_t per_sequence, const DeviceInfo& device) {
+uint64_t default_budget(const KvPoolPlan& pool, uint64_t per_sequence, int64_t available) {
   uint64_t budget = (kFirstBlock + per_sequence * std::min(pool.max_running, kDefaultSequences)) *
                     pool.layout.block_bytes;
-  const int64_t free = device.kind == DeviceKind::cpu ? available_memory() : device.memory_free;
-  for (const int64_t limit : {free, device.memory_budget}) {
-    if (limit >= 0) budget = std::min(budget, static_cast<uint64_t>(limit) / 4);
-  }
-  return budget;
+  return available < 0 ? budget : std::min(budget, static_cast<uint64_t>(available) / 4);
 }
 
 }  // namespace
 
-int64_t available_memory() {
-  int64_t available = read_number("/proc/meminfo", "MemAvailable:");
-  if (available >= 0) available *= 1024;
-  const int64_t limit = read_number("/sys/fs/cgroup/memory.max", nullptr);
-  const int64_t used = read_number("/sys/fs/cgroup/memory.current", nullptr);
-  if (limit > 0 && used >= 0) {
-    const int64_t free = std::max<int64_t>(limit - used, 0);
-    available = available < 0 ? free : std::min(available, free);
-  }
-  return available;
-}
-
 Result<KvPoolPlan> plan_kv_pool(const Backend& backend, const ModelDef& def,
-                                const PlanRequest& request) {
+                                const MemoryOptions& options) {
   KvPoolPlan pool;
   const uint32_t trained = def.hparams.n_ctx_train;
-  pool.ctx_tokens = request.ctx_tokens
-                        ? request.ctx_tokens
+  pool.ctx_tokens = options.ctx_tokens
+                        ? options.ctx_tokens
                         : std::min(trained ? trained : kDefaultContext, kDefaultContext);
-  pool.max_rows = request.max_rows ? request.max_rows : kDefaultRows;
-  pool.max_running = std::min(request.max_running, pool.max_rows);
+  pool.max_rows = options.max_batch ? options.max_batch : kDefaultRows;
+  pool.max_running = std::min(options.max_running, pool.max_rows);
 
   KvConfig config;
-  config.codec = request.kv;
-  config.block_tokens = request.block_tokens;
+  config.codec = options.kv;
+  config.block_tokens = options.block_tokens;
   config.n_blocks = kMostBlocks;
   const auto& groups = def.program.kv_groups;
   std::vector<uint64_t> block_bytes;
@@ -85,14 +44,15 @@ Result<KvPoolPlan> plan_kv_pool(const Backend& backend, const ModelDef& def,
   const uint64_t bytes = pool.layout.block_bytes;
   const uint64_t per_sequence = pool.layout.worst_blocks(pool.ctx_tokens, pool.max_rows);
   pool.needed = (kFirstBlock + pool.layout.worst_blocks(1, 1)) * bytes;
-  pool.budget = request.kv_budget >= 0 ? static_cast<uint64_t>(request.kv_budget)
-                                       : default_budget(pool, per_sequence, backend.info());
+  pool.budget = options.kv_budget >= 0
+                    ? static_cast<uint64_t>(options.kv_budget)
+                    : default_budget(pool, per_sequence, backend.info().memory.free);
 
   const uint64_t of_use =
       kFirstBlock + std::max<uint64_t>(per_sequence * pool.max_running, kCacheBlocks);
   pool.layout.n_blocks = static_cast<uint32_t>(
       std::min({std::max(pool.budget, pool.needed) / bytes, of_use, uint64_t{kMostBlocks}}));
-  if (request.ctx_tokens == 0 && pool.fits())
+  if (options.ctx_tokens == 0 && pool.fits())
     pool.ctx_tokens = pool.layout.longest_sequence(pool.ctx_tokens);
   return pool;
 }
@@ -102,7 +62,7 @@ Result<MemoryPlan> plan_memory(const Backend& backend, const ModelDef& def,
   MemoryPlan plan;
   LLMRT_ASSIGN(const KvPoolPlan pool, plan_kv_pool(backend, def, request));
   plan.ctx_tokens = pool.ctx_tokens;
-  plan.available = available_memory();
+  plan.available = backend.info().memory.free;
   for (const WeightDesc& weight : def.program.weights)
     plan.weights += static_cast<int64_t>(backend.weight_bytes(weight));
   const auto block_bytes = static_cast<int64_t>(pool.layout.block_bytes);

@@ -16,14 +16,17 @@
 
 namespace llmrt {
 
-// What an engine asks of the plan; the numbers of EngineOptions that decide memory, with rules.md 4's defaults when 0 or -1.
-struct PlanRequest {
+// The options of an engine that decide how much memory it takes.
+struct MemoryOptions {
   uint32_t ctx_tokens = 0;  // per sequence, 0: min(n_ctx_train, 8192)
   uint32_t max_running = 16;
-  uint32_t max_rows = 0;  // of one pass, 0: 512
+  uint32_t max_batch = 0;  // rows per pass, 0: 512
   uint32_t block_tokens = 32;
   KvCodec kv;
-  int64_t kv_budget = -1;    // bytes
+  int64_t kv_budget = -1;  // bytes, -1: automatic
+};
+
+struct PlanRequest : MemoryOptions {
   int64_t memory_limit = 0;  // host bytes allowed in all, 0: none
 };
 
@@ -38,7 +41,7 @@ struct KvPoolPlan {
 
 // Blocks that can never be of use are not counted into the pool, however large the budget is.
 Result<KvPoolPlan> plan_kv_pool(const Backend& backend, const ModelDef& def,
-                                const PlanRequest& request);
+                                const MemoryOptions& options);
 
 struct MemoryPlan {
   bool fits = true;
@@ -46,7 +49,7 @@ struct MemoryPlan {
   uint32_t max_ctx_that_fits = 0;  // one sequence, under the limit and what is available
   uint32_t n_blocks = 0;           // of the KV pool, the two reserved ones included
   int64_t weights = 0, kv = 0, kv_per_token = 0, compute = 0, host_total = 0;
-  int64_t available = 0;  // what the machine or cgroup has free now, -1: unknown
+  int64_t available = 0;  // what the device has free for this process now, -1: unknown
 };
 
 // Rows of one pass whose logits are wanted: one of each running sequence, and room for a prompt's.
@@ -54,8 +57,5 @@ inline uint32_t max_out_rows(uint32_t max_running) { return std::max(max_running
 
 Result<MemoryPlan> plan_memory(const Backend& backend, const ModelDef& def,
                                const PlanRequest& request);
-
-// Bytes free for this process: MemAvailable and the cgroup's limit less its use; -1: unknown.
-int64_t available_memory();
 
 }  // namespace llmrt

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "graph/backend.h"
-#include "runtime/batch.h"
+#include "graph/make_batch.h"
 
 namespace llmrt {
 
@@ -30,14 +30,11 @@ class Runner {
   void begin(std::span<const RowRun> runs);     // precondition: no pass open; runs fit the options
   Result<Progress> advance(Deadline deadline);  // a failure closes the pass
   void abandon();                               // drops an open pass
-  bool open() const { return open_; }
   // row i of the wanted rows, [n_vocab]; valid until the next begin()
   std::span<const float> logits(uint32_t i) const;
 
-  Backend& backend() const { return backend_; }
   KvId kv() const { return kv_; }
   const RunnerOptions& options() const { return options_; }
-  uint32_t n_groups() const { return n_groups_; }
 
  private:
   Runner(Backend& backend, const RunnerOptions& options) : backend_(backend), options_(options) {}

@@ -86,7 +86,7 @@ Token draw(const std::vector<Candidate>& items, const SampleContext& context) {
 
 Result<std::unique_ptr<Chain>> Chain::make(const SamplingParams& params, uint32_t n_vocab,
                                            std::span<const TokenBytes> token_bytes) {
-  const IeeeFloatScope floats;  // steps keep logarithms of their parameters
+  const FloatScope floats(FloatMode::ieee);  // steps keep logarithms of their parameters
   LLMRT_TRY(validate(params, n_vocab));
   if (!token_bytes.empty() && token_bytes.size() != n_vocab) {
     return error(Code::internal, "%zu token texts for a vocabulary of %u", token_bytes.size(),
@@ -131,15 +131,20 @@ void Chain::report_logprobs(std::span<const float> logits, float max, Pick& pick
   for (TopLogprob& entry : pick.top) entry.logprob = logprob(entry.logprob);
 }
 
-Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& context) {
+// Leaves select_ with the row's scan, for sample().
+Status Chain::check(std::span<const float> logits, uint32_t position) {
   if (logits.size() != n_vocab_)
     return error(Code::internal, "%zu logits for a vocabulary of %u", logits.size(), n_vocab_);
-  const FloatControlScope float_control;
-  if (!select_.scan(logits)) {
-    const bool nan = std::any_of(logits.begin(), logits.end(), [](float x) { return x != x; });
-    return error(Code::internal, "logits of position %u hold %s, all must be finite or -inf",
-                 context.position, nan ? "NaN" : "+inf");
-  }
+  const FloatScope float_control(FloatMode::compute);
+  if (select_.scan(logits)) return {};
+  const bool nan = std::any_of(logits.begin(), logits.end(), [](float x) { return x != x; });
+  return error(Code::internal, "logits of position %u hold %s, all must be finite or -inf",
+               position, nan ? "NaN" : "+inf");
+}
+
+Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& context) {
+  const FloatScope float_control(FloatMode::compute);
+  LLMRT_TRY(check(logits, context.position));
   const float raw_max = select_.max();
   if (raw_max == -kInf) return all_banned(context.position);
   Pick pick;

@@ -20,6 +20,12 @@ struct TopLogprob {
   float logprob = 0;
 };
 
+// Of a token that was drawn.
+struct TokenLogprob {
+  float logprob = 0;
+  std::vector<TopLogprob> top;  // descending
+};
+
 struct Pick {
   Token id = -1;
   float logprob = 0;            // of the raw logits; computed only if params.logprobs asks for it
@@ -32,10 +38,12 @@ class Chain {
   // token_bytes: [n_vocab] or empty (then DRY has no breakers); alive as long as the chain.
   static Result<std::unique_ptr<Chain>> make(const SamplingParams& params, uint32_t n_vocab,
                                              std::span<const TokenBytes> token_bytes);
-  // logits: [n_vocab], unchanged. A NaN or +Inf logit: internal error "logits of position N hold NaN". Every token banned:
-  // invalid_argument. No allocation once warm, but for Pick::top. One thread at a time.
+  // logits: [n_vocab], unchanged. No allocation once warm, but for Pick::top. One thread at a time.
+  // What check() refuses is refused; every token banned: invalid_argument.
   Result<Pick> sample(std::span<const float> logits, const SampleContext& context);
-  const SamplingParams& params() const { return params_; }
+  // What sample() looks at first, for rows of which nothing is drawn. A NaN or +inf logit: internal error "logits of position N hold
+  // NaN"; the position is that of the token they are for.
+  Status check(std::span<const float> logits, uint32_t position);
 
  private:
   Chain() = default;

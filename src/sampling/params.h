@@ -2,7 +2,6 @@
 #pragma once
 
 #include <limits>
-#include <string>
 
 #include "sampling/step.h"
 
@@ -15,8 +14,5 @@ inline bool is_greedy(float temperature) { return temperature < kLeastTemperatur
 
 // invalid_argument: names the option, its value and what is allowed.
 Status validate(const SamplingParams& params, uint32_t n_vocab);
-
-// The shortest text that reads back as the same number, so that a refused value differs from the bound it misses.
-std::string number_text(double value);
 
 }  // namespace llmrt

@@ -55,7 +55,7 @@ struct Candidates {
   void sort();
 };
 
-// The numbers of llmrt_gen_options that concern the draw, with rules.md 4's defaults. Plain data: making one takes no memory.
+// The numbers of llmrt_gen_options that concern the draw, with its defaults. Plain data: making one takes no memory.
 struct SamplingNumbers {
   float temperature = 0.8f;     // 0: argmax
   int32_t top_k = 40;           // <= 0: off

@@ -20,7 +20,7 @@ class JinjaTemplate : public ChatTemplate {
   Result<RenderedText> render(std::string_view context_json,
                               std::span<const std::string_view> trusted,
                               const TemplateLimits& limits) const override {
-    const IeeeFloatScope floats;
+    const FloatScope floats(FloatMode::ieee);
     // Memory: the values of the input (a JSON number may grow to 40 bytes), and room to work.
     const uint64_t input = context_json.size() + source_.size();
     const uint64_t max_output = std::min(limits.max_output, 64 * input + (uint64_t{1} << 20));
@@ -63,7 +63,7 @@ class JinjaTemplate : public ChatTemplate {
 }  // namespace
 
 Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source) {
-  const IeeeFloatScope floats;
+  const FloatScope floats(FloatMode::ieee);
   LLMRT_ASSIGN(std::unique_ptr<jinja::Tree> tree, jinja::parse_template(source));
   auto parsed = std::make_shared<JinjaTemplate>(source, std::move(tree));
   parsed->probe();

@@ -1,4 +1,4 @@
-// ChatTemplate: the Jinja subset that real chat templates use (app-features.md 2), run with HF's settings (trim_blocks,
+// ChatTemplate: the Jinja subset that real chat templates use, run with HF's settings (trim_blocks,
 // lstrip_blocks, Python's json.dumps). Bounded in steps, depth and output; errors are template_error with line and column.
 //
 // Origin spans: every byte of the output knows whether it came from the template (trusted) or from messages, tools or kwargs

@@ -1,7 +1,5 @@
 #include "tokenizer/chat_template_builtins.h"
 
-#include <string>
-
 #include "tokenizer/chat_template_eval.h"
 #include "tokenizer/chat_template_unicode.h"
 
@@ -274,8 +272,10 @@ const Builtin* find_in(std::span<const Builtin> table, std::string_view name) {
 }  // namespace
 
 const Builtin* find_filter(std::string_view name) {
-  const Builtin* found = find_in(list_filter_table(), name);
-  return found ? found : find_in(filter_table(), name);
+  for (const auto table :
+       {list_filter_table(), order_filter_table(), filter_table(), number_filter_table()})
+    if (const Builtin* found = find_in(table, name)) return found;
+  return nullptr;
 }
 const Builtin* find_test(std::string_view name) { return find_in(kTests, name); }
 const Builtin* find_method(const Value& object, std::string_view name) {

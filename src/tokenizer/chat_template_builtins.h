@@ -53,8 +53,10 @@ bool is_method_name(std::string_view name);  // of any type
 const Builtin& loop_cycle();
 const Builtin& loop_changed();
 
-std::span<const Builtin> filter_table();  // sequences and scalars, chat_template_filters.cpp
+std::span<const Builtin> filter_table();  // of texts, and conversions
+std::span<const Builtin> number_filter_table();
 std::span<const Builtin> list_filter_table();
+std::span<const Builtin> order_filter_table();
 std::span<const Builtin> text_method_table();
 std::span<const Builtin> case_method_table();
 std::span<const Builtin> list_method_table();

@@ -1,6 +1,4 @@
 // Methods of texts about letters: their case, and what a text is made of. Each byte keeps its origin.
-#include <string>
-
 #include "tokenizer/chat_template_builtins.h"
 #include "tokenizer/chat_template_eval.h"
 #include "tokenizer/chat_template_unicode.h"

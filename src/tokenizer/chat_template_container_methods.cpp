@@ -1,7 +1,4 @@
 // Methods of lists, tuples and dicts.
-#include <algorithm>
-#include <string>
-
 #include "tokenizer/chat_template_builtins.h"
 #include "tokenizer/chat_template_eval.h"
 

@@ -169,7 +169,6 @@ class Evaluator {
 
   // expressions
   Result<Value> eval(const Expr& e);
-  Result<Value> eval_name(const Expr& e);
   Result<Value> eval_sequence(const Expr& e);
   Result<Value> eval_dict(const Expr& e);
   Result<Value> eval_slice(const Expr& e);

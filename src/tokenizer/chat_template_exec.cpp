@@ -1,5 +1,4 @@
 // Statements, names and bounds of the evaluator.
-#include <algorithm>
 #include <cstring>
 #include <string>
 

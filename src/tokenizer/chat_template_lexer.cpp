@@ -1,7 +1,6 @@
 #include "tokenizer/chat_template_lexer.h"
 
 #include <charconv>
-#include <cstring>
 
 #include "tokenizer/chat_template_unicode.h"
 #include "tokenizer/unicode.h"

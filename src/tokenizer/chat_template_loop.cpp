@@ -1,7 +1,5 @@
 // `for` and its loop variable. Items are drawn one by one, so a condition sees what the body did before; last, nextitem and
 // length look ahead, as in jinja2.
-#include <string>
-
 #include "tokenizer/chat_template_eval.h"
 
 namespace llmrt::jinja {

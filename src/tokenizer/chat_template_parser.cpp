@@ -1,7 +1,5 @@
 #include "tokenizer/chat_template_parser.h"
 
-#include <algorithm>
-
 #include "tokenizer/chat_template_parser_parts.h"
 
 namespace llmrt::jinja {

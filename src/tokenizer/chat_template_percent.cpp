@@ -1,8 +1,6 @@
 // "%s" % values. The format's bytes keep their origin, so do text values.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <string>
 
 #include "tokenizer/chat_template_builtins.h"
 #include "tokenizer/chat_template_eval.h"

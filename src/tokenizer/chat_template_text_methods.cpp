@@ -1,6 +1,5 @@
 // Methods of texts: cutting, searching, putting together. Pieces cut from a text keep the origin of their bytes.
 #include <algorithm>
-#include <string>
 
 #include "tokenizer/chat_template_builtins.h"
 #include "tokenizer/chat_template_eval.h"

@@ -1,7 +1,6 @@
 // strftime_now: the date in Python's format language, in UTC. The clock is read only here, and only if the context fixes no time.
 #include <charconv>
 #include <chrono>
-#include <cstdio>
 #include <optional>
 #include <string>
 

@@ -1,5 +1,5 @@
-// FileTokenizer: from text to ids.
-#include "tokenizer/file_tokenizer.h"
+// Tokenizer::Impl: from text to ids.
+#include "tokenizer/tokenizer_impl.h"
 #include "tokenizer/unicode.h"
 
 namespace llmrt {
@@ -20,16 +20,13 @@ std::string without_extra_blanks(std::string_view text) {
 
 }  // namespace
 
-Result<std::vector<Token>> FileTokenizer::encode_trusted(std::string_view text,
-                                                         std::span<const TextSpan> trusted,
-                                                         bool add_special) const {
+Result<std::vector<Token>> Tokenizer::Impl::encode_trusted(std::string_view text,
+                                                           std::span<const TextSpan> trusted,
+                                                           bool add_special) const {
   if (text.size() > kMaxText)
     return error(Code::invalid_argument, "text has %zu bytes, at most %zu are allowed", text.size(),
                  kMaxText);
-  const size_t broken = utf8_error_offset(text);
-  if (broken != std::string_view::npos)
-    return error(Code::invalid_argument, "text is not valid UTF-8 at byte %zu (0x%02X)", broken,
-                 static_cast<unsigned>(static_cast<uint8_t>(text[broken])));
+  LLMRT_TRY(check_utf8("text", text));
 
   std::vector<SpecialMatch> matches;
   specials_.find(text, trusted, matches);
@@ -49,8 +46,8 @@ Result<std::vector<Token>> FileTokenizer::encode_trusted(std::string_view text,
 }
 
 // A run follows the start or a special token: the places where SPM puts its extra blank.
-Status FileTokenizer::encode_run(std::string_view run, Scratch& scratch,
-                                 std::vector<Token>& ids) const {
+Status Tokenizer::Impl::encode_run(std::string_view run, Scratch& scratch,
+                                   std::vector<Token>& ids) const {
   if (bpe_) return encode_bpe(run, scratch, ids);
   std::string single_blanks;
   if (remove_extra_whitespaces_) {
@@ -65,8 +62,8 @@ Status FileTokenizer::encode_run(std::string_view run, Scratch& scratch,
   return {};
 }
 
-Status FileTokenizer::encode_bpe(std::string_view run, Scratch& scratch,
-                                 std::vector<Token>& ids) const {
+Status Tokenizer::Impl::encode_bpe(std::string_view run, Scratch& scratch,
+                                   std::vector<Token>& ids) const {
   const PretokenizerSpec& spec = pretokenizer_->spec();
   if (spec.marks) {
     scratch.marked.clear();

@@ -1,9 +1,8 @@
-// FileTokenizer: from a file's metadata.
-#include <algorithm>
+// Tokenizer::Impl: from a file's metadata.
 #include <string>
 
-#include "tokenizer/file_tokenizer.h"
 #include "tokenizer/special_rules.h"
+#include "tokenizer/tokenizer_impl.h"
 
 namespace llmrt {
 
@@ -40,13 +39,7 @@ Status unknown_pretokenizer(std::string_view name) {
 
 }  // namespace
 
-Result<std::unique_ptr<Tokenizer>> FileTokenizer::make(const Metadata& metadata) {
-  auto tokenizer = std::make_unique<FileTokenizer>();
-  LLMRT_TRY(tokenizer->read_model(metadata));
-  return std::unique_ptr<Tokenizer>(std::move(tokenizer));
-}
-
-Status FileTokenizer::read_model(const Metadata& metadata) {
+Status Tokenizer::Impl::read(const Metadata& metadata) {
   LLMRT_ASSIGN(const std::optional<std::string_view> model,
                metadata.get_string("tokenizer.ggml.model"));
   if (!model) return error(Code::format, "tokenizer.ggml.model is missing");
@@ -80,15 +73,14 @@ Status FileTokenizer::read_model(const Metadata& metadata) {
   LLMRT_ASSIGN(table_, TokenTable::read(metadata));
   LLMRT_ASSIGN(const SpecialRules rules, read_special_rules(metadata, table_, defaults));
   special_ = rules.tokens;
-  n_vocab_ = table_.size();
   LLMRT_ASSIGN(const std::optional<std::string_view> model_name,
                metadata.get_string("general.name"));
   LLMRT_ASSIGN(specials_, SpecialMatcher::make(
                               table_, tokens_that_eat_blanks(table_, model_name.value_or(""))));
   table_.index(is_spm || spec->marks ? KeyForm::marks : KeyForm::byte_level);
 
-  attrs_.resize(n_vocab_);
-  for (uint32_t i = 0; i < n_vocab_; ++i) {
+  attrs_.resize(table_.size());
+  for (uint32_t i = 0; i < table_.size(); ++i) {
     const TokenKind kind = table_.kind(static_cast<Token>(i));
     uint32_t attr = rules.ends_generation[i] ? kTokenEndOfGeneration : 0u;
     if (kind == TokenKind::control || kind == TokenKind::unknown) attr |= kTokenControl;
@@ -105,11 +97,6 @@ Status FileTokenizer::read_model(const Metadata& metadata) {
   LLMRT_ASSIGN(pretokenizer_, Pretokenizer::make(*spec));
   LLMRT_ASSIGN(bpe_, Bpe::make(metadata, table_, specials_));
   return {};
-}
-
-Token FileTokenizer::find(std::string_view text) const {
-  const Token special = specials_.find_exact(text);
-  return special >= 0 ? special : table_.find_text(text);
 }
 
 }  // namespace llmrt

@@ -2,7 +2,6 @@
 // score joins first, leftmost among equals; what stays unknown falls back to bytes. (Not the Unigram lattice of T5.)
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 

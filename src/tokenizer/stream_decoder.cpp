@@ -1,6 +1,5 @@
 #include "tokenizer/stream_decoder.h"
 
-#include "tokenizer/file_tokenizer.h"
 #include "tokenizer/unicode.h"
 
 namespace llmrt {
@@ -8,7 +7,7 @@ namespace llmrt {
 StreamDecoder::StreamDecoder(const Tokenizer& tokenizer, bool with_special, bool at_start)
     : tokenizer_(&tokenizer),
       with_special_(with_special),
-      at_start_(at_start && FileTokenizer::of(tokenizer).has_leading_blank()) {}
+      at_start_(at_start && tokenizer.has_leading_blank()) {}
 
 void StreamDecoder::push(Token id, std::string& out) {
   if (!with_special_ && (tokenizer_->token_attr(id) & kTokenControl) != 0) return;

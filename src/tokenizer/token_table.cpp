@@ -1,7 +1,5 @@
 #include "tokenizer/token_table.h"
 
-#include <algorithm>
-
 #include "tokenizer/unicode.h"
 
 namespace llmrt {
@@ -126,26 +124,6 @@ uint32_t TokenTable::add_key(std::string_view key) {
   keys_.add(key);
   index_.insert(keys_, number);
   return number;
-}
-
-Token TokenTable::find_text(std::string_view text) const {
-  std::string bytes;
-  uint32_t number = StringIndex::kNone;
-  if (form_ == KeyForm::marks)
-    number = find_key(text);
-  else if (append_byte_level(text, bytes))
-    number = find_key(bytes);
-  if (number < size()) return static_cast<Token>(number);
-  for (const Token id : without_key_) {
-    if (kind(id) == TokenKind::byte) {
-      const int byte = parse_byte_token(text);
-      if (byte >= 0 && piece(id) == std::string_view(bytes.assign(1, static_cast<char>(byte))))
-        return id;
-    } else if (!text.empty() && piece(id) == text) {
-      return id;
-    }
-  }
-  return -1;
 }
 
 }  // namespace llmrt

@@ -44,7 +44,6 @@ class TokenTable {
   TokenKind kind(Token id) const { return kinds_[static_cast<size_t>(id)]; }
   void set_kind(Token id, TokenKind kind) { kinds_[static_cast<size_t>(id)] = kind; }
   float score(Token id) const { return scores_.empty() ? 0.0f : scores_[static_cast<size_t>(id)]; }
-  bool has_scores() const { return !scores_.empty(); }
 
   // Makes keys and pieces, once the kinds are settled. The file's texts are no longer referenced afterwards.
   void index(KeyForm form);
@@ -66,8 +65,6 @@ class TokenTable {
   std::string_view piece(Token id) const { return pieces_[static_cast<size_t>(id)]; }
   // The token that stands for one byte where nothing longer does, -1 if the vocabulary has none.
   Token byte_token(uint8_t byte) const { return byte_tokens_[byte]; }
-  // By the file's text, any kind: linear over the ids that have no key.
-  Token find_text(std::string_view text) const;
 
  private:
   void add_token_key(Token id);

@@ -16,7 +16,7 @@ namespace llmrt {
 using Token = int32_t;
 
 // Part of a text with one origin. Special-token text is matched only where every byte is trusted; the text between specials is one
-// run for the pre-tokenizer across part borders, so a template's ' ' + content tokenises as one string (app-features.md 2.2).
+// run for the pre-tokenizer across part borders, so a template's ' ' + content tokenises as one string.
 struct TextSpan {
   size_t begin = 0, end = 0;
   bool trusted = false;
@@ -39,7 +39,9 @@ struct SpecialTokens {
 class Tokenizer {
  public:
   static Result<std::unique_ptr<Tokenizer>> make(const Metadata& metadata);
-  virtual ~Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+  ~Tokenizer();
 
   // Invalid UTF-8: invalid_argument with the byte offset.
   Result<std::vector<Token>> encode(std::string_view text, bool add_special,
@@ -47,23 +49,23 @@ class Tokenizer {
   Result<std::vector<Token>> encode_spans(std::string_view text, std::span<const TextSpan> spans,
                                           bool add_special) const;
 
-  uint32_t n_vocab() const { return n_vocab_; }
+  uint32_t n_vocab() const;
   // Raw bytes of a token as they appear in output; a control token has its text here too. May be half a code point.
   std::string_view token_bytes(Token id) const;
   uint32_t token_attr(Token id) const;
-  const SpecialTokens& special() const { return special_; }
+  const SpecialTokens& special() const;
   bool is_end_of_generation(Token id) const {
     return (token_attr(id) & kTokenEndOfGeneration) != 0;
   }
   // Ids to text; with_special keeps control tokens' text. Leading-blank rule of SentencePiece vocabularies applied at the start.
   std::string decode(std::span<const Token> ids, bool with_special) const;
-  // The id of a token by its exact text, -1 if none.
-  Token find_token(std::string_view text) const;
+  // A SentencePiece vocabulary that begins every text with a blank of its own.
+  bool has_leading_blank() const;
 
- protected:
-  Tokenizer() = default;
-  uint32_t n_vocab_ = 0;
-  SpecialTokens special_;
+ private:
+  class Impl;
+  explicit Tokenizer(std::unique_ptr<const Impl> impl);
+  std::unique_ptr<const Impl> impl_;
 };
 
 }  // namespace llmrt

@@ -78,6 +78,14 @@ size_t utf8_error_offset(std::string_view text) {
   return std::string_view::npos;
 }
 
+Status check_utf8(const char* name, std::string_view text) {
+  const size_t bad = utf8_error_offset(text);
+  if (bad == std::string_view::npos) return {};
+  return error(Code::invalid_argument, "%s is not UTF-8: byte 0x%02x at offset %zu", name,
+               static_cast<unsigned>(static_cast<uint8_t>(text[bad])), bad)
+      .at(name);
+}
+
 void utf8_release(std::string& held, std::string_view bytes, std::string& out) {
   std::string joined;
   if (!held.empty()) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace llmrt {
 
 // The mark U+2581 that stands for a blank in SentencePiece vocabularies.
@@ -24,6 +26,9 @@ Utf8Step utf8_step(const char* p, size_t n);
 
 // Offset of the first byte that is not part of a whole code point; npos if the text is well-formed.
 size_t utf8_error_offset(std::string_view text);
+
+// invalid_argument at name: "utf8 is not UTF-8: byte 0xff at offset 3".
+Status check_utf8(const char* name, std::string_view text);
 
 // Bytes of the code point that a lead byte opens, in well-formed text.
 inline uint32_t utf8_length(char lead) {

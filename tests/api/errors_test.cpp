@@ -23,6 +23,14 @@ TEST_CASE("errors: every status has a name") {
   CHECK(std::string(llmrt_status_name(3)) == "?");
 }
 
+TEST_CASE("errors: the features tell the backends of the build") {
+  CHECK(llmrt_feature("backend.cpu") == 1);
+  CHECK(llmrt_feature("backend.reference") == 1);
+  CHECK(llmrt_feature("backend.abacus") == 0);
+  CHECK(llmrt_feature("backend.") == 0);
+  CHECK(llmrt_feature("cpu") == 0);
+}
+
 TEST_CASE("errors: the record is the thread's own and success does not clear it") {
   llmrt_model* model = nullptr;
   CHECK(llmrt_model_load(nullptr, "/no/such/file.gguf", nullptr, &model) == LLMRT_ERR_NOT_FOUND);

@@ -182,6 +182,8 @@ TEST_CASE("options: the defaults are those of the rules") {
   CHECK(g.max_tokens == -1);
   CHECK(g.n == 1);
   CHECK(g.seed == -1);
+  for (const int32_t zero : {g.priority, g.timeout_ms, g.stall_timeout_ms, g.logprobs, g.delivery})
+    CHECK(zero == 0);
   CHECK(g.temperature == -1.0f);
   CHECK(g.top_k == 40);
   CHECK(g.top_p == 0.95f);
@@ -195,6 +197,9 @@ TEST_CASE("options: the defaults are those of the rules") {
   CHECK(e.prefix_cache == 1);
   CHECK(e.queue_limit == 1024);
   CHECK(e.kv_budget == -1);
+  for (const int32_t zero : {e.threading, e.ctx_tokens, e.max_batch, e.prefill_chunk, e.numerics,
+                             e.batching, e.batch_wait_us, e.overflow})
+    CHECK(zero == 0);
   llmrt_runtime_options r;
   llmrt_runtime_options_init(&r, sizeof r);
   CHECK(r.log_level == 2);

@@ -99,7 +99,9 @@ TEST_CASE("runtime: devices have names and memory") {
   REQUIRE_OK(llmrt_device_get(nullptr, 0, &info));
   CHECK(std::string(info.id) == "cpu");
   CHECK(std::string(info.driver) != "");
-  CHECK(info.memory_total > 0);
+  CHECK(info.memory_free > 0);
+  CHECK(info.memory_budget >= info.memory_free);
+  CHECK(info.memory_total >= info.memory_budget);
   CHECK(llmrt_device_get(nullptr, n, &info) == LLMRT_ERR_NOT_FOUND);
   CHECK(llmrt_device_get(nullptr, -1, &info) == LLMRT_ERR_NOT_FOUND);
 }

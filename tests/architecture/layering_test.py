@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Fails on an include that the layer table of docs/ARCHITECTURE.md forbids. Then plants bad includes and checks that each is found.
+"""Fails on an include that the layer table of docs/ARCHITECTURE.md forbids, and on headers or #if of the operating system in src and
+backends outside src/base/platform. Then plants bad lines and checks that each is found.
 
     layering_test.py REPOSITORY
 """
@@ -10,6 +11,16 @@ import sys
 import tempfile
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
+SYSTEM_HEADER = re.compile(
+    r"^(?:(?:arpa|asm|bits|linux|mach|net|netinet|sys)/.*|(?:aio|dirent|dlfcn|execinfo|fcntl|ftw|glob|grp|ifaddrs|io|langinfo|malloc|"
+    r"netdb|poll|process|pthread|pwd|sched|semaphore|signal|spawn|strings|syslog|termios|ucontext|unistd|windows)\.h|csignal)$")
+SYSTEM_IF = re.compile(
+    r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\b(?:_WIN32|_WIN64|__ANDROID__|__APPLE__|__CYGWIN__|__FreeBSD__|__MINGW32__|__gnu_linux__|"
+    r"__linux|__linux__|__unix|__unix__|_POSIX_\w+)\b")
+PLATFORM = pathlib.Path("src/base/platform")
+# Reads files, and nothing else: descriptors are part of its interface, kinds of files and errno of its sentences.
+FILE_READER = pathlib.Path("src/formats/byte_source.cpp")
+
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".inc", ".cu", ".cuh"}
 
 
@@ -63,6 +74,15 @@ def zone(path):
     return "other", parts[0]
 
 
+def system_complaint(relative, line):
+    if relative.parts[0] not in ("src", "backends") or relative.is_relative_to(PLATFORM) or relative == FILE_READER:
+        return None
+    match = INCLUDE.match(line)
+    if match and SYSTEM_HEADER.match(match.group(2)) or SYSTEM_IF.match(line):
+        return f"the operating system is asked in {PLATFORM} only"
+    return None
+
+
 def complaint(table, root, file, quote, name):
     relative = file.relative_to(root)
     kind, room = zone(relative)
@@ -98,16 +118,17 @@ def check(root):
                 continue
             n_files += 1
             for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                why = system_complaint(file.relative_to(root), line)
                 match = INCLUDE.match(line)
                 if match:
                     n_includes += 1
-                    why = complaint(table, root, file, match.group(1), match.group(2))
-                    if why:
-                        problems.append(f"{file.relative_to(root)}:{number}: {line.strip()}: {why}")
+                    why = why or complaint(table, root, file, match.group(1), match.group(2))
+                if why:
+                    problems.append(f"{file.relative_to(root)}:{number}: {line.strip()}: {why}")
     return problems, n_files, n_includes
 
 
-# file, include, whether it is allowed
+# file, include or other line, whether it is allowed
 PLANTS = [
     ("src/base/a.h", '"graph/ops.h"', False),
     ("src/graph/a.h", '"base/status.h"', True),
@@ -137,6 +158,19 @@ PLANTS = [
     ("tests/abi/a.c", '"llmrt.h"', True),
     ("tests/abi/a.c", '"api/handles.h"', False),
     ("tests/kv/a_test.cpp", '"model/architecture.h"', True),
+    ("src/base/a.cpp", "<unistd.h>", False),
+    ("src/api/a.cpp", "<sys/mman.h>", False),
+    ("src/base/platform/a.cpp", "<pthread.h>", True),
+    ("src/formats/byte_source.cpp", "<fcntl.h>", True),
+    ("src/formats/a.cpp", "<fcntl.h>", False),
+    ("src/formats/a.cpp", "<cerrno>", True),
+    ("backends/cpu/a.cpp", "<sched.h>", False),
+    ("backends/cpu/a.cpp", "<immintrin.h>", True),
+    ("backends/cpu/a.cpp", "#if defined(__x86_64__)", True),
+    ("backends/cpu/a.cpp", "#elif defined(__aarch64__) && defined(__linux__)", False),
+    ("src/base/a.h", "#ifdef _WIN32", False),
+    ("src/base/platform/a.h", "#ifdef _WIN32", True),
+    ("samples/cli/a.cpp", "<unistd.h>", True),
 ]
 HEADERS = ["src/base/status.h", "src/graph/ops.h", "src/kv/kv_layout.h", "src/model/architecture.h", "src/tokenizer/tokenizer.h",
            "src/quant/dtype.h", "src/formats/weight_source.h", "src/chat/messages.h", "src/api/handles.h", "backends/cpu/x.h",
@@ -152,7 +186,8 @@ def self_check(root):
                 (house / header).parent.mkdir(parents=True, exist_ok=True)
                 (house / header).touch()
             (house / "docs/ARCHITECTURE.md").write_text((root / "docs/ARCHITECTURE.md").read_text())
-            (house / name).write_text(f"// planted\n#include {include}\n")
+            line = include if include.startswith("#") else f"#include {include}"
+            (house / name).write_text(f"// planted\n{line}\n")
             problems, _, _ = check(house)
             if bool(problems) == allowed:
                 wrong.append(f"planted {include} in {name}: {'refused: ' + problems[0] if problems else 'not found'}")

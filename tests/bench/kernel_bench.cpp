@@ -61,7 +61,7 @@ struct Matrix {
 
 // A matrix larger than the caches, each weight read once per pass.
 void decode(benchmark::State& state, DType type, uint32_t k) {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   const auto rows = static_cast<uint32_t>(state.range(0));
   const auto panels = static_cast<uint32_t>((size_t{96} << 20) / panel_bytes(type, k));
   Matrix m(type, k, panels, rows);
@@ -75,7 +75,7 @@ void decode(benchmark::State& state, DType type, uint32_t k) {
 
 // 512 rows by blocks of 128, as a prefill runs them.
 void prefill(benchmark::State& state, DType type, uint32_t k) {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   const uint32_t rows = 512, panels = 16;
   Matrix m(type, k, panels, rows);
   const cpu::LinearFn fn = cpu::default_kernel_table().linear[static_cast<uint32_t>(type)];

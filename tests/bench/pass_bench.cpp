@@ -9,31 +9,18 @@
 #include "backends/cpu/cpu_backend.h"
 #include "base/clock.h"
 #include "formats/weight_source.h"
+#include "graph/make_batch.h"
 #include "model/architecture.h"
-#include "runtime/batch.h"
 #include "runtime/source_reader.h"
+#include "tests/support/host.h"
 
 using namespace llmrt;
-
-namespace {
-
-template <class T>
-T take(Result<T> r) {
-  if (!r.ok()) {
-    std::fprintf(stderr, "%s\n", std::string(r.status().message()).c_str());
-    std::exit(1);
-  }
-  return std::move(r).value();
-}
-
-}  // namespace
+using test::take;
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  ThreadPoolOptions pool;
-  pool.n_workers = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2;
-  auto host = std::make_shared<Host>(LogSink{}, take(ThreadPool::create(pool)), "");
-  cpu::CpuBackend backend(host, cpu::default_kernel_table());
+  const auto n_workers = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2;
+  cpu::CpuBackend backend(test::make_host(n_workers), cpu::default_kernel_table());
   auto source = take(open_weights(take(source_from_path(argv[1])), {}, ""));
   ModelDef def = take(define_model(*source));
   std::vector<WeightId> weights;

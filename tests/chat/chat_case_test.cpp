@@ -1,7 +1,6 @@
 // The cases of kinds render and template-security that need no model, by way of render_chat as the tool does it.
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "chat_render.h"
 #include "tests/support/test_data.h"
@@ -54,9 +53,8 @@ TEST_CASE("render_chat: every case from the field that needs no model") {
       }
       REQUIRE_FALSE(rendered.ok());
       CHECK_FALSE(message.empty());
-      if (expected.contains("stderr_re"))
-        CHECK(std::regex_search(message,
-                                std::regex("line\\D{0,3}2\\b|[^0-9]2:\\d+", std::regex::icase)));
+      // The expressions of the cases all say: the fault of the second line is named there.
+      if (expected.contains("stderr_re")) CHECK(message.find("line 2,") != std::string::npos);
     }
   }
   CHECK(n_steps >= 40);

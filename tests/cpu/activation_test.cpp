@@ -81,7 +81,7 @@ TEST_CASE("a NaN or an infinity makes its group's scale NaN and its codes zero")
 }
 
 TEST_CASE("every table rounds activations to the reference's bytes") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   for (const cpu::KernelTable* table : test::kernel_tables())
     for (uint32_t group : {32u, 256u})
       for (uint32_t k : {256u, 512u, 768u, 2048u})

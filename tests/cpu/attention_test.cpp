@@ -215,7 +215,7 @@ std::vector<float> attention_by_the_rule(const Case& c, const Cache& cache, cons
 }  // namespace
 
 TEST_CASE("attention equals the rule bit for bit on every table") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   for (const Case& c : kCases) {
     const Cache cache(c);
     const auto q = test::random_floats(size_t{8} * c.group * c.d_k, 13, 2.0f);
@@ -239,7 +239,7 @@ TEST_CASE("attention equals the rule bit for bit on every table") {
 
 TEST_CASE(
     "attention has the same bits on every table, and a token alone those it has among others") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   for (const Case& c : kCases) {
     const Cache cache(c);
     const auto q = test::random_floats(size_t{8} * c.group * c.d_k, 13, 2.0f);
@@ -260,7 +260,7 @@ TEST_CASE(
 }
 
 TEST_CASE("attention's values are those of the formula") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   for (const Case& c : kCases) {
     const Cache cache(c);
     const auto q = test::random_floats(size_t{8} * c.group * c.d_k, 13, 2.0f);

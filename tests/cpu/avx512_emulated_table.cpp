@@ -15,6 +15,7 @@ namespace {
 #include "backends/cpu/kernels/attention.inl.h"
 #include "backends/cpu/kernels/linear_f32.inl.h"
 #include "backends/cpu/kernels/linear_codes.inl.h"
+#include "backends/cpu/kernels/input_rows.inl.h"
 #include "backends/cpu/isa/avx512/linear.inl.h"
 #include "backends/cpu/kernels/linear_a8.inl.h"
 #include "backends/cpu/isa/make_table.inl.h"

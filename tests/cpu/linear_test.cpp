@@ -19,7 +19,7 @@ using cpu::KernelTable;
 
 namespace {
 
-// rules.md 1, written down once more: integers per superblock or block, explicit fma, 8 stripes.
+// Class a8 of docs/NUMERICS.md, written down once more: integers per superblock or block, explicit fma, 8 stripes.
 float a8_by_the_rule(DType type, const uint8_t* panel, uint32_t r, uint32_t k,
                      const ActivationForm& f, const uint8_t* in, PanelCodes& codes) {
   const auto* q = reinterpret_cast<const int8_t*>(in);
@@ -121,7 +121,7 @@ std::vector<std::vector<float>> inputs(uint32_t n, uint32_t k) {
 TEST_CASE(
     "a8 linears equal the rule bit for bit on every table, for every type, row length and panel "
     "tail") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   auto codes = std::make_unique<PanelCodes>();
   for (DType type : test::a8_types())
     for (uint32_t k : {32u, 64u, 160u, 256u, 576u, 640u, 896u, 2080u, 2304u, 4096u}) {
@@ -154,7 +154,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 70 rows") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   for (DType type : test::a8_types())
     for (uint32_t k : {256u, 2304u}) {
       const auto x = inputs(70, k);
@@ -181,7 +181,7 @@ TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 
 }
 
 TEST_CASE("extreme codes and activations neither saturate nor overflow") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   auto codes = std::make_unique<PanelCodes>();
   for (DType type : test::a8_types())
     for (int fill : {0x00, 0xff, 0x80, 0x7f, 0x55, 0xaa}) {
@@ -232,7 +232,7 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
 }
 
 TEST_CASE("a NaN activation reaches the output of its row and no other") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   for (DType type : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_0, DType::q4_1}) {
     auto x = inputs(12, 512);
     x[8][100] = std::numeric_limits<float>::quiet_NaN();
@@ -246,7 +246,7 @@ TEST_CASE("a NaN activation reaches the output of its row and no other") {
 
 TEST_CASE(
     "float32 linears are one fma per k in 8 stripes, and do not depend on the number of rows") {
-  const FloatControlScope floats;
+  const FloatScope floats(FloatMode::compute);
   // The second five stand for types that have no packed form: class f32 takes any type by its scalar codec.
   for (DType type : {DType::f32, DType::f16, DType::bf16, DType::iq4_nl, DType::mxfp4, DType::q2_k,
                      DType::q3_k, DType::iq4_xs})

@@ -1,4 +1,4 @@
-// Suspension, cancellation, timeouts, callbacks, pause and close: rules.md 3 and 6, host-stepped and with the engine's own thread.
+// Suspension, cancellation, timeouts, callbacks, pause and close, host-stepped and with the engine's own thread.
 #include <atomic>
 #include <chrono>
 #include <thread>

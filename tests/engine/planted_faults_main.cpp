@@ -1,4 +1,4 @@
-// planted_faults: kv and engine are compiled into this program with faults that can be switched on (kv/plant.h). Each must be found by
+// planted_faults: kv and engine are compiled into this program with faults that can be switched on (base/plant.h). Each must be found by
 // the random schedules of the kv or the engine test within 10000 of them. A child process runs each, so a crash or a hang counts as found.
 #include <sys/wait.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "../kv/kv_fuzz.h"
-#include "kv/plant.h"
+#include "base/plant.h"
 #include "toy_fuzz.h"
 
 namespace llmrt::plant {

@@ -20,7 +20,7 @@ TEST_CASE(
   CHECK(p[0] == 0);
 }
 
-TEST_CASE("stats: window sums forget what is older than a minute") {
+TEST_CASE("stats: window sums and peaks forget what is older than a minute") {
   WindowSum sum;
   const int64_t start = 77 * kStatsSliceNs;
   sum.add(start, 5);
@@ -28,6 +28,12 @@ TEST_CASE("stats: window sums forget what is older than a minute") {
   CHECK(sum.sum(start + 31'000'000'000) == 12);
   CHECK(sum.sum(start + 61'000'000'000) == 7);
   CHECK(sum.sum(start + 300'000'000'000) == 0);
+  sum.add(start + 300'000'000'000, 4);
+  sum.add(start + 300'000'000'000, 1);
+  sum.add(start + 330'000'000'000, 3);
+  CHECK(sum.peak(start + 330'000'000'000) == 4);
+  CHECK(sum.peak(start + 361'000'000'000) == 3);
+  CHECK(sum.peak(start + 500'000'000'000) == 0);
 }
 
 TEST_CASE("stats: the expected rest of an answer is the mean of longer ones less what there is") {

@@ -134,7 +134,7 @@ TEST_CASE("engine text: log probabilities are reported per token when asked for"
   for (const auto& [chosen, top] : logprobs) {
     CHECK(top.size() == 3);
     CHECK(chosen <= 0);
-    CHECK(top[0].second >= top[1].second);
+    CHECK(top[0].logprob >= top[1].logprob);
   }
   CHECK(request->tokens(0) == b.expected(some_prompt(10), params, 0, 6));
 }

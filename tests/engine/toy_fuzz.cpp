@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "../support/counters.h"
 #include "../support/toy_backend.h"
 
 // Returns what is wrong to the caller.
@@ -232,20 +233,7 @@ class Schedule {
         return "events told of " + std::to_string(s.events_tokens) + " of " +
                std::to_string(n_tokens) + " tokens";
     }
-    const EngineCounters c = engine_->counters();
-    EngineCounters& t = totals_.events;
-    t.preemption += c.preemption;
-    t.eviction += c.eviction;
-    t.fork += c.fork;
-    t.copy_on_write += c.copy_on_write;
-    t.window_slide += c.window_slide;
-    t.chunk_border += c.chunk_border;
-    t.cancel_prefill += c.cancel_prefill;
-    t.cancel_decode += c.cancel_decode;
-    t.cancel_suspended += c.cancel_suspended;
-    t.failed_reserve += c.failed_reserve;
-    t.budget_stop += c.budget_stop;
-    t.prefix_hit += c.prefix_hit;
+    add_counters(totals_.events, engine_->counters());
     ++totals_.schedules;
     if (engine_->metrics().kv_used != 0) return "blocks are held after everyone finished";
     return "";

@@ -59,8 +59,40 @@ Bytes with_tensor_entry(const Bytes& entry, std::string_view name = "extra.weigh
 
 }  // namespace
 
+TEST_CASE("gguf: keys and tensors of a sound file are read") {
+  const auto bytes = test::tiny_writer().bytes();
+  const GgufFile file = parse_gguf(*test::source_of(bytes)).value();
+  CHECK(file.version == 3);
+  CHECK(file.metadata.size() == 9);
+  CHECK(*file.metadata.get_string("general.architecture").value() == "llama");
+  CHECK(*file.metadata.get_int("x.i32").value() == -7);
+  CHECK(*file.metadata.get_int("x.u64").value() == int64_t{1} << 40);
+  CHECK(*file.metadata.get_bool("tokenizer.ggml.add_bos_token").value());
+  CHECK((*file.metadata.get_strings("tokenizer.ggml.tokens").value())[2] == "h\xc3\xa9");
+  CHECK(*file.metadata.get_ints("tokenizer.ggml.token_type").value() ==
+        std::vector<int64_t>{1, -2, 3, 4});
+  CHECK(file.metadata.get_floats("tokenizer.ggml.scores").value()->at(1) == -1.0);
+  REQUIRE(file.tensors.size() == 3);
+  CHECK(file.tensors[0].dims == std::array<uint64_t, 4>{4, 3, 1, 1});
+  CHECK(file.tensors[0].bytes == 48);
+  CHECK(file.tensors[1].file_offset == file.data_offset + 64);
+  CHECK(file.tensors[2].n_dims == 4);
+}
+
+TEST_CASE("gguf: another alignment in the file is kept") {
+  const uint64_t dims[] = {3};
+  test::GgufWriter w(256);
+  w.add_string("general.architecture", "llama")
+      .add_tensor_f32("a", dims, test::ramp(3))
+      .add_tensor_f32("b", dims, test::ramp(3));
+  const GgufFile file = parse_gguf(*test::source_of(w.bytes())).value();
+  CHECK(*file.metadata.get_int("general.alignment").value() == 256);
+  CHECK(file.data_offset % 256 == 0);
+  CHECK(file.tensors[1].file_offset == file.data_offset + 256);
+}
+
 TEST_CASE("gguf: every value type is read") {
-  GgufWriter w;
+  test::GgufWriter w;
   const auto add = [&](GgufType type, const Bytes& value) {
     w.add_raw(kGgufTypes[static_cast<uint32_t>(type)].name, static_cast<uint32_t>(type), value);
   };
@@ -229,7 +261,8 @@ TEST_CASE("gguf: dimensions") {
 
 TEST_CASE("gguf: a tensor without dimensions is one value") {
   const GgufFile file =
-      parse_gguf(*test::source_of(GgufWriter().add_tensor("s", kNumber, {}, Bytes(4)).bytes()))
+      parse_gguf(
+          *test::source_of(test::GgufWriter().add_tensor("s", kNumber, {}, Bytes(4)).bytes()))
           .value();
   CHECK(file.tensors[0].n_dims == 0);
   CHECK(file.tensors[0].bytes == 4);
@@ -263,7 +296,7 @@ TEST_CASE("gguf: data outside the file, unaligned or shared is refused by name")
 }
 
 TEST_CASE("gguf: metadata alone is a sound file") {
-  GgufWriter w;
+  test::GgufWriter w;
   w.add_string("general.architecture", "llama");
   const GgufFile file = parse_gguf(*test::source_of(w.bytes())).value();
   CHECK(file.tensors.empty());
@@ -289,14 +322,14 @@ TEST_CASE("gguf: an endless file of zeros or of tiny pieces stops at the metadat
     REQUIRE(!file.ok());
     return std::string(file.status().message());
   };
-  GgufWriter strings;
+  test::GgufWriter strings;
   strings.add_raw("x", 9, pack(uint32_t{8}, uint64_t{1} << 58));
   CHECK(parse_endless({strings.bytes()}) ==
         "<callbacks>: keys and tensor names take over 512 MiB, which is not a model's metadata");
-  GgufWriter text;
+  test::GgufWriter text;
   text.add_raw("x", 8, pack(uint64_t{1} << 61));
   CHECK(parse_endless({text.bytes()}).find("take over 512 MiB") != std::string::npos);
-  Bytes header = GgufWriter().bytes();
+  Bytes header = test::GgufWriter().bytes();
   test::put_at(header, 16, uint64_t{1} << 50);
   CHECK(parse_endless({header}) == "<callbacks>: metadata key 0 has a name of length 0");
 }

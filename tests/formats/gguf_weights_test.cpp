@@ -1,5 +1,4 @@
 #include <chrono>
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -119,7 +118,7 @@ TEST_CASE("hash: equal for equal files, another one for each change") {
 
 TEST_CASE("hash: reads the two ends of each tensor only") {
   const uint64_t dims[] = {1 << 18};
-  GgufWriter w;
+  test::GgufWriter w;
   w.add_string("general.architecture", "llama");
   w.add_tensor_f32("big", dims, std::vector<float>(dims[0]))
       .add_tensor_f32("big2", dims, std::vector<float>(dims[0]));
@@ -141,7 +140,7 @@ TEST_CASE("hash: reads the two ends of each tensor only") {
 TEST_CASE("weights: a vocabulary of 262144 tokens opens quickly") {
   std::vector<std::string> tokens;
   for (int i = 0; i < 262144; ++i) tokens.push_back("token" + std::to_string(i));
-  GgufWriter w;
+  test::GgufWriter w;
   w.add_strings("tokenizer.ggml.tokens", tokens)
       .add_f32s("tokenizer.ggml.scores", std::vector<float>(tokens.size()));
   w.add_i32s("tokenizer.ggml.token_type", std::vector<int32_t>(tokens.size(), 1));

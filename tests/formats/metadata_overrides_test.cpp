@@ -54,11 +54,11 @@ TEST_CASE("overrides: each mistake is one sentence and changes nothing") {
   CHECK(refusal("null") == start + "a JSON object {\"key\": value} is needed");
   CHECK(refusal("{\"kept\": 5, \"a\": null}") == start + "key \"a\" is null, a value is needed");
   CHECK(refusal("{\"a\": {}}") ==
-        start + "key \"a\" is an object, allowed are a scalar or an array of scalars");
+        start + "key \"a\" is an object; allowed: a scalar or an array of scalars");
   CHECK(refusal("{\"a\": [{}]}") ==
-        start + "key \"a\" is an object, allowed are a scalar or an array of scalars");
+        start + "key \"a\" is an object; allowed: a scalar or an array of scalars");
   CHECK(refusal("{\"a\": [[1]]}") ==
-        start + "key \"a\" is an array of arrays, allowed are a scalar or an array of scalars");
+        start + "key \"a\" is an array of arrays; allowed: a scalar or an array of scalars");
   CHECK(refusal("{\"a\": [1, \"x\"]}") ==
         start + "key \"a\" is an array of mixed types, one type is needed");
   CHECK(refusal("{\"kept\": 5, \"kept\": 6}") == start + "key \"kept\" is given twice");

@@ -31,6 +31,8 @@ std::string message(std::string_view device, std::string_view options = "") {
 
 TEST_CASE("devices are found by name, and a wrong name lists the right ones") {
   CHECK(device_ids(kFactories) == std::vector<std::string>{"twin:0", "twin:1", "reference"});
+  for (const char* there : {"absent", "twin", "reference"}) CHECK(has_backend(kFactories, there));
+  for (const char* none : {"", "twin:0", "cuda"}) CHECK_FALSE(has_backend(kFactories, none));
   CHECK(message("reference") == "ok reference");
   CHECK(message("auto") == "ok reference");
   CHECK(message("twin") == "ok reference");

@@ -50,10 +50,6 @@ TEST_CASE("kv_layout: a bad layout is refused with the numbers") {
   const KvGroup two[2] = {group, group};
   CHECK(make_kv_layout(two, config, bytes).status().message() ==
         "KV group 1 has 96 bytes per block, group 0 has 64: all groups must be equal");
-  config.block_tokens = 24;
-  CHECK(make_kv_layout({two, 1}, config, {bytes, 1}).status().message() ==
-        "block_tokens is 24, allowed are 16, 32 and 64");
-  config.block_tokens = 32;
   config.n_blocks = 2;
   CHECK(make_kv_layout({two, 1}, config, {bytes, 1}).status().code() == Code::memory_budget);
 }

@@ -73,13 +73,13 @@ TEST_CASE("keys out of range and of the wrong type get one sentence each") {
       {[](TinyModel& m) { m.counts.erase("llama.block_count"); },
        "metadata key \"llama.block_count\" is missing"},
       {[](TinyModel& m) { m.counts["llama.block_count"] = 0; },
-       "metadata key \"llama.block_count\" is 0, allowed are 1 to 1024"},
+       "metadata key \"llama.block_count\" is 0; allowed: 1 to 1024"},
       {[](TinyModel& m) { m.counts["llama.block_count"] = 4000000000; },
-       "metadata key \"llama.block_count\" is 4000000000, allowed are 1 to 1024"},
+       "metadata key \"llama.block_count\" is 4000000000; allowed: 1 to 1024"},
       {[](TinyModel& m) { m.counts["llama.attention.head_count"] = 0; },
-       "metadata key \"llama.attention.head_count\" is 0, allowed are 1 to 1024"},
+       "metadata key \"llama.attention.head_count\" is 0; allowed: 1 to 1024"},
       {[](TinyModel& m) { m.counts["llama.attention.head_count_kv"] = 0; },
-       "metadata key \"llama.attention.head_count_kv\" is 0, allowed are 1 to 1024"},
+       "metadata key \"llama.attention.head_count_kv\" is 0; allowed: 1 to 1024"},
       {[](TinyModel& m) { m.counts["llama.attention.head_count_kv"] = 3; },
        "llama: 4 query heads are not a multiple of 3 KV heads"},
       {[](TinyModel& m) {
@@ -94,9 +94,9 @@ TEST_CASE("keys out of range and of the wrong type get one sentence each") {
       {[](TinyModel& m) { m.numbers.clear(); },
        "metadata key \"llama.attention.layer_norm_rms_epsilon\" is missing"},
       {[](TinyModel& m) { m.numbers["llama.attention.layer_norm_rms_epsilon"] = NAN; },
-       "metadata key \"llama.attention.layer_norm_rms_epsilon\" is nan, allowed are 0 to 1"},
+       "metadata key \"llama.attention.layer_norm_rms_epsilon\" is nan; allowed: 0 to 1"},
       {[](TinyModel& m) { m.numbers["llama.rope.freq_base"] = 0; },
-       "metadata key \"llama.rope.freq_base\" is 0, allowed are 1.001 to 1e+12"},
+       "metadata key \"llama.rope.freq_base\" is 0; allowed: 1.001 to 1e+12"},
       {[](TinyModel& m) { m.texts["llama.rope.scaling.type"] = "longrope"; },
        "metadata key \"llama.rope.scaling.type\" is \"longrope\", supported are none, linear and "
        "yarn"},
@@ -141,9 +141,9 @@ TEST_CASE("tensors missing, misshapen, extra or of a bad type get one sentence e
       {[](TinyModel& m) {
          m.tensors["blk.0.attn_norm.weight"] = {{32}, 8, 34};
        },
-       "blk.0.attn_norm.weight: a vector of type Q8_0, allowed are F32, F16 and BF16"},
+       "blk.0.attn_norm.weight: a vector of type Q8_0; allowed: F32, F16 and BF16"},
       {[](TinyModel& m) { m.tensors["rope_freqs.weight"].dims = {4}; },
-       "rope_freqs.weight holds 0, allowed are 1e-6 to 1e6"},
+       "rope_freqs.weight holds 0; allowed: 1e-6 to 1e6"},
       {[](TinyModel& m) { m.tensors["rope_freqs.weight"].dims = {5}; },
        "rope_freqs.weight: want [4], file has [5]"},
   };

@@ -9,8 +9,8 @@ namespace {
 const KvGroup kHeads{.n_kv_head = 2, .d_k = 16, .d_v = 8};
 
 // Every layer has its place, no place twice, groups are full, of one window and of equal size.
-KvLayout checked(const std::vector<uint32_t>& windows) {
-  const KvLayout layout = deal_kv_groups(windows, kHeads);
+LayerGroups checked(const std::vector<uint32_t>& windows) {
+  const LayerGroups layout = deal_kv_groups(windows, kHeads);
   REQUIRE(layout.layers.size() == windows.size());
   std::vector<std::vector<bool>> taken(layout.groups.size());
   for (size_t g = 0; g < taken.size(); ++g) taken[g].resize(layout.groups[g].n_layers);

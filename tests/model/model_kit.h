@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "formats/gguf_writer.h"
 #include "formats/weight_source.h"
 #include "model/architecture.h"
+#include "tests/support/gguf_writer.h"
 
 namespace llmrt::test {
 

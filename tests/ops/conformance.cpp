@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/make_batch.h"
 #include "graph/reference.h"
-#include "runtime/batch.h"
 #include "support/simple_runner.h"
 
 namespace llmrt::test {

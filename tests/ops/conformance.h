@@ -21,8 +21,8 @@ struct SeqRows {
 // What the reference made on the way, by op; what the judged backend is.
 struct PassValues {
   std::vector<std::vector<float>> by_op;
-  bool fused_multiply_add =
-      true;  // float32 linears of the judged backend: rules.md 1 gives those without another class
+  // Float32 linears of the judged backend: without it they are of another class (docs/NUMERICS.md).
+  bool fused_multiply_add = true;
 };
 
 struct OpCase {

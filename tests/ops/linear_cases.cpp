@@ -129,7 +129,6 @@ void add_linear_cases(std::vector<OpCase>& cases) {
   const std::vector<std::vector<SeqRows>> few = {{{0, 1}}, {{0, 2}}, {{0, 3}}},
                                           many = {{{0, 7}}, {{0, 13}}, {{0, 70}}};
   for (const QuantFormat& format : all_formats()) {
-    if (format.type == DType::i32) continue;
     const std::vector<uint32_t> ks = format.block == 256 ? std::vector<uint32_t>{256, 768, 2304}
                                      : format.block == 32
                                          ? std::vector<uint32_t>{32, 288, 576, 1120}
@@ -147,7 +146,6 @@ void add_linear_cases(std::vector<OpCase>& cases) {
 void add_embed_cases(std::vector<OpCase>& cases) {
   Rng rng(2);
   for (const QuantFormat& format : all_formats()) {
-    if (format.type == DType::i32) continue;
     const uint32_t n = format.block == 1 ? 100 : format.block == 32 ? 288 : 256;
     OpCase c;
     c.name = std::string("embed ") + format.name;

@@ -21,9 +21,11 @@
 
 #include "engine/engine.h"
 #include "runtime/loaded_model.h"
+#include "tests/support/host.h"
 
 using namespace llmrt;
 using nlohmann::json;
+using test::take;
 
 namespace {
 
@@ -35,19 +37,9 @@ std::string read_text(const std::string& path) {
 }
 
 std::shared_ptr<const LoadedModel> load(const std::string& path, const char* device) {
-  auto source = source_from_path(path);
-  if (!source.ok()) return nullptr;
-  auto pool = ThreadPool::create({});
-  if (!pool.ok()) return nullptr;
   ModelOptions options;
   options.devices = device;
-  auto model = load_model(std::make_shared<Host>(LogSink{}, std::move(pool).value(), ""),
-                          std::move(source).value(), {}, options, nullptr);
-  if (!model.ok()) {
-    std::printf("load: %s\n", std::string(model.status().message()).c_str());
-    return nullptr;
-  }
-  return std::move(model).value();
+  return take(load_model(test::make_host(0), {take(source_from_path(path))}, options, nullptr));
 }
 
 std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model,
@@ -57,14 +49,8 @@ std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& mo
   options.ctx_tokens = 1024;
   options.max_running = 1;
   options.prefix_cache = false;
-  auto kv = parse_kv_type(kv_type);
-  if (kv.ok()) options.kv = *kv;
-  auto engine = Engine::create(model, options);
-  if (!engine.ok()) {
-    std::printf("engine: %s\n", std::string(engine.status().message()).c_str());
-    std::exit(1);
-  }
-  return std::move(engine).value();
+  options.kv = take(parse_kv_type(kv_type));
+  return take(Engine::create(model, options));
 }
 
 std::vector<float> evaluate(Engine& engine, const std::vector<Token>& tokens, uint32_t first) {
@@ -122,10 +108,8 @@ struct Perplexity {
 std::vector<std::vector<Token>> windows_of(const LoadedModel& model, const std::string& text,
                                            size_t n_ctx) {
   const bool bos = model.tokenizer->special().add_bos;
-  auto encoded = model.tokenizer->encode(text, true, false);
+  const std::vector<Token> ids = take(model.tokenizer->encode(text, true, false));
   std::vector<std::vector<Token>> windows;
-  if (!encoded.ok()) return windows;
-  const std::vector<Token>& ids = *encoded;
   for (size_t at = 0; at + n_ctx <= ids.size(); at += n_ctx) {
     windows.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(at),
                          ids.begin() + static_cast<std::ptrdiff_t>(at + n_ctx));
@@ -167,7 +151,6 @@ int check_kl(const std::string& path, const std::string& name, const std::string
   auto window = windows_of(engine.model(), text, 512).at(0);
   window.resize(n_tokens);
   const auto reference_model = load(path, "reference");
-  if (!reference_model) return 1;
   auto reference = make_engine(reference_model, "f32");
   const size_t n = engine.model().def.program.n_vocab;
   double sum = 0;
@@ -235,13 +218,11 @@ int main(int argc, char** argv) {
   std::printf("%s\n", name.c_str());
   if (reference_windows) {
     const auto model = load(path, "reference");
-    if (!model) return 1;
     auto engine = make_engine(model, "f32");
     const double want = (*one)["exact_perplexity_running"][reference_windows - 1].get<double>();
     return check_perplexity(*engine, text, "exact", want, 0.001, reference_windows);
   }
   const auto model = load(path, "auto");
-  if (!model) return 1;
   if (kl) {
     auto engine = make_engine(model, "f32");
     return check_kl(path, name, text, *engine);

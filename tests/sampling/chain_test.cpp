@@ -154,6 +154,18 @@ TEST_CASE("chain: NaN and +inf end the draw with an error that names the positio
   }
 }
 
+TEST_CASE("chain: a row of which nothing is drawn is checked in the same words") {
+  auto chain = make_chain(plain(), 3);
+  const auto refusal = [&](const std::vector<float>& logits) {
+    return std::string(chain->check(logits, 7).message());
+  };
+  CHECK(refusal({1, std::nanf(""), 2}) ==
+        "logits of position 7 hold NaN, all must be finite or -inf");
+  CHECK(refusal({1, 2, kInf}) == "logits of position 7 hold +inf, all must be finite or -inf");
+  CHECK(refusal({-kInf, -kInf, -kInf}) == "");
+  CHECK(refusal({1, 2}) == "2 logits for a vocabulary of 3");
+}
+
 TEST_CASE("chain: a banned token never comes, a lone candidate always does") {
   SamplingParams p = plain();
   p.logit_bias = {{0, -kInf}};

@@ -27,12 +27,12 @@ TEST_CASE("params: a number out of range is named with its value and what is all
   CHECK(message_of([](auto& p) { p.temperature = 100.00001f; }) ==
         "temperature is 100.00001; allowed: 0 to 100");
   CHECK(message_of([](auto& p) { p.penalty_last_n = -2147483647; }) ==
-        "penalty_last_n is -2147483647; allowed: -1 or more");
-  CHECK(message_of([](auto& p) { p.top_p = -0.1f; }) == "top_p is -0.1; allowed: 0 or more");
-  CHECK(message_of([](auto& p) { p.min_p = 1.5f; }) == "min_p is 1.5; allowed: 1 or less");
-  CHECK(message_of([](auto& p) { p.typical_p = -1; }) == "typical_p is -1; allowed: 0 or more");
+        "penalty_last_n is -2147483647; allowed: -1 and up");
+  CHECK(message_of([](auto& p) { p.top_p = -0.1f; }) == "top_p is -0.1; allowed: 0 and up");
+  CHECK(message_of([](auto& p) { p.min_p = 1.5f; }) == "min_p is 1.5; allowed: 1 and down");
+  CHECK(message_of([](auto& p) { p.typical_p = -1; }) == "typical_p is -1; allowed: 0 and up");
   CHECK(message_of([](auto& p) { p.penalty_last_n = -2; }) ==
-        "penalty_last_n is -2; allowed: -1 or more");
+        "penalty_last_n is -2; allowed: -1 and up");
   CHECK(message_of([](auto& p) { p.repeat_penalty = 0; }) ==
         "repeat_penalty is 0; allowed: 0.01 to 100");
   CHECK(message_of([](auto& p) { p.frequency_penalty = kInf; }) ==
@@ -47,7 +47,7 @@ TEST_CASE("params: a number out of range is named with its value and what is all
         "dry_multiplier is -1; allowed: 0 to 100");
   CHECK(message_of([](auto& p) { p.dry_base = 0.5f; }) == "dry_base is 0.5; allowed: 1 to 100");
   CHECK(message_of([](auto& p) { p.dry_allowed_length = -1; }) ==
-        "dry_allowed_length is -1; allowed: 0 or more");
+        "dry_allowed_length is -1; allowed: 0 and up");
   CHECK(message_of([](auto& p) { p.logprobs = 21; }) == "logprobs is 21; allowed: 0 to 20");
   CHECK(message_of([](auto& p) {
           p.logit_bias = {{300, 1.0f}};

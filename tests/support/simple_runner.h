@@ -12,27 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "base/host.h"
 #include "formats/weight_source.h"
 #include "graph/backend.h"
+#include "graph/make_batch.h"
 #include "model/architecture.h"
-#include "runtime/batch.h"
 #include "runtime/source_reader.h"
+#include "tests/support/host.h"
 
 namespace llmrt::test {
-
-// The value of a Result, or the end of the test with its sentence.
-template <class T>
-T take(Result<T> result) {
-  if (!result.ok()) FAIL(std::string(result.status().message()));
-  return std::move(result).value();
-}
-
-inline std::shared_ptr<Host> make_host(uint32_t n_workers = 2) {
-  ThreadPoolOptions options;
-  options.n_workers = n_workers;
-  return std::make_shared<Host>(LogSink{}, take(ThreadPool::create(options)), "");
-}
 
 inline Result<std::unique_ptr<WeightSource>> open_model(const std::string& path,
                                                         const std::string& overrides_json = "") {

@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "formats/byte_source.h"
-#include "formats/gguf_writer.h"
+#include "tests/support/gguf_writer.h"
 
 namespace llmrt::test {
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <thread>
 
+#include "tests/support/host.h"
+
 namespace llmrt::test {
 namespace {
 
@@ -32,6 +34,7 @@ DeviceInfo ToyBackend::info() const {
   DeviceInfo info;
   info.id = info.backend = info.driver = "toy";
   info.name = "toy model";
+  info.memory = options_.memory;
   return info;
 }
 
@@ -183,6 +186,8 @@ Result<Progress> ToyBackend::advance(Execution& execution, Deadline deadline) {
     write_logits(exe.state[batch.out_rows[i]], out);
     if (batch.ids[batch.out_rows[i]] == nan_token)
       std::fill(out.begin(), out.end(), std::numeric_limits<float>::quiet_NaN());
+    if (batch.ids[batch.out_rows[i]] == inf_token)
+      out.back() = std::numeric_limits<float>::infinity();
   }
   ++passes;
   return Progress::done;
@@ -196,9 +201,7 @@ void ToyBackend::abandon(Execution& execution) {
 ToyModel make_toy_model(const ToyOptions& options) {
   ToyModel toy;
   toy.model = std::make_shared<LoadedModel>();
-  ThreadPoolOptions pool;
-  pool.n_workers = 1;
-  toy.model->host = std::make_shared<Host>(LogSink{}, ThreadPool::create(pool).value(), "");
+  toy.model->host = make_host(1);
   auto backend = std::make_unique<ToyBackend>(options);
   toy.backend = backend.get();
   toy.model->backend = std::move(backend);

@@ -28,6 +28,7 @@ struct ToyOptions {
   std::vector<uint32_t> windows = {0, 20};  // one group each; 0: full attention
   uint32_t n_vocab = 64;
   uint32_t n_ctx = 4096;
+  platform::MemoryFigures memory;  // what the device says that it has
 };
 
 class ToyBackend final : public Backend {
@@ -40,6 +41,7 @@ class ToyBackend final : public Backend {
   std::atomic<int64_t> fail_copies{0};        // the next n copies fail
   std::atomic<int64_t> fail_passes{0};        // the next n calls of advance() fail
   std::atomic<int32_t> nan_token{-1};         // a wanted row of this token has NaN logits
+  std::atomic<int32_t> inf_token{-1};         // ... has one logit of +inf
   std::atomic<uint32_t> chunk_units{1};       // rows times groups that one chunk computes
   std::atomic<int64_t> chunk_ns{0};           // time one of them takes
   std::atomic<bool> hang{false};              // advance() does not return while set

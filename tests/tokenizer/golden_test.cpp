@@ -40,7 +40,7 @@ void check_case(const Tokenizer& t, const json& c) {
     const auto ids = t.encode(text, false, false);
     CHECK_FALSE(ids.ok());
     CHECK(ids.status().code() == Code::invalid_argument);
-    CHECK(ids.status().message().find("byte " + std::to_string(utf8_error_offset(text))) !=
+    CHECK(ids.status().message().find("offset " + std::to_string(utf8_error_offset(text))) !=
           std::string_view::npos);
     return;
   }

@@ -193,18 +193,3 @@ TEST_CASE("special tokens: added ones go before and after the text as the file s
   CHECK(encode(*make(s.v), "a", true) == Ids{s.x} + letters("a") + Ids{s.tool});
   CHECK(encode(*make(s.v), "a", false) == letters("a"));
 }
-
-TEST_CASE("special tokens: find_token finds a text of any kind") {
-  Specials s;
-  const auto t = make(s.v);
-  CHECK(t->find_token("<|x|>") == s.x);
-  CHECK(t->find_token("<tool>") == s.tool);
-  CHECK(t->find_token("a") == Specials::letter('a'));
-  CHECK(t->find_token("\xC4\xA0") == '~' - '!' + 1);
-  CHECK(t->find_token("nothing") == -1);
-  CHECK(t->find_token("") == -1);
-  Vocabulary spm = small_spm();
-  const auto u = make(spm);
-  CHECK(u->find_token("<0x41>") == 3 + 0x41);
-  CHECK(u->find_token("<s>") == 1);
-}

@@ -14,6 +14,7 @@ namespace {
 #include "backends/cpu/kernels/attention.inl.h"
 #include "backends/cpu/kernels/linear_f32.inl.h"
 #include "backends/cpu/kernels/linear_codes.inl.h"
+#include "backends/cpu/kernels/input_rows.inl.h"
 #include "backends/cpu/isa/avx2/codes.inl.h"
 #include "backends/cpu/isa/avx2/linear_32.inl.h"
 #include "backends/cpu/isa/avx2/linear_k.inl.h"

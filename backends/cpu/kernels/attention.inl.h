@@ -1,4 +1,4 @@
-// Attention over one chunk of 256 keys (rules.md 1). Included inside an instruction set's namespace after simd/<isa>.h.
+// Attention over one chunk of 256 keys (docs/NUMERICS.md). Included inside an instruction set's namespace after simd/<isa>.h.
 //
 //   for each tile of 64 keys with a visible one:
 //     s = softcap(scale * q.K), masked -inf;  m' = max(m, max s);  a = exp(m - m');  p = exp(s - m')

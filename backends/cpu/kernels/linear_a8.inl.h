@@ -28,9 +28,9 @@ template <class T>
 void linear_a8(const LinearArgs& a) {
   using Expanded = typename T::Expanded;
   for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
-  const uint32_t n_super = (a.k + 255) / 256;
+  const uint32_t n_super = n_superblocks(a.k);
   for (uint32_t s = 0; s < kStripes; ++s) {
-    const uint32_t begin = n_super * s / kStripes, end = n_super * (s + 1) / kStripes;
+    const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     if (begin == end) continue;
     const uint8_t* weights = a.panel + size_t{begin} * T::kBytes;
     if (a.n_rows < kA8ExpandFrom) {

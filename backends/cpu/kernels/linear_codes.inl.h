@@ -19,10 +19,10 @@ void linear_codes(const LinearArgs& a) {
   auto* stripes = reinterpret_cast<float*>(a.scratch);  // [n_rows][16]
   auto& codes = *reinterpret_cast<PanelCodes*>(a.scratch + kMaxLinearRows * 64);
   const uint32_t sb_bytes = superblock_bytes(kType);
-  const uint32_t n_super = (a.k + 255) / 256;
+  const uint32_t n_super = n_superblocks(a.k);
   for (uint32_t i = 0; i < a.n_rows * 16; ++i) a.out[i] = 0.0f;
   for (uint32_t s = 0; s < kStripes; ++s) {
-    const uint32_t begin = n_super * s / kStripes, end = n_super * (s + 1) / kStripes;
+    const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     if (begin == end) continue;
     for (uint32_t i = 0; i < a.n_rows * 16; ++i) stripes[i] = 0.0f;
     for (uint32_t b = begin; b < end; ++b) {

@@ -1,4 +1,4 @@
-// Class f32: float32 activations, one fma per k, ascending inside each of the 8 stripes, stripes added ascending (rules.md 1).
+// Class f32: float32 activations, one fma per k, ascending inside each of the 8 stripes, stripes added ascending (docs/NUMERICS.md).
 // Weights are F32, F16 or BF16 panels; linear_decoded takes any type whose panels keep the file's blocks (quant/panel.h, "others"). Included inside an instruction set's namespace after simd/<isa>.h.
 
 enum class FloatWeight { f32, f16, bf16 };
@@ -67,11 +67,11 @@ void float_rows(const LinearArgs& a, const uint8_t* weights, uint32_t begin, uin
 template <FloatWeight W>
 void linear_float(const LinearArgs& a) {
   for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
-  const uint32_t n_super = (a.k + 255) / 256;
+  const uint32_t n_super = n_superblocks(a.k);
   constexpr uint32_t kExpandFrom = 12;  // rows from which a stripe is converted to float once
   for (uint32_t s = 0; s < kStripes; ++s) {
-    const uint32_t begin = n_super * s / kStripes * 256;
-    const uint32_t edge = n_super * (s + 1) / kStripes * 256;
+    const uint32_t begin = stripe_edge(n_super, s) * kSuperblock;
+    const uint32_t edge = stripe_edge(n_super, s + 1) * kSuperblock;
     const uint32_t end = edge < a.k ? edge : a.k;
     if (begin >= end) continue;
     const uint8_t* weights = a.panel + size_t{begin} * 16 * float_bytes(W);
@@ -94,12 +94,12 @@ void linear_float(const LinearArgs& a) {
 
 inline void linear_decoded(const LinearArgs& a) {
   for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
-  const uint32_t n_super = (a.k + 255) / 256;
+  const uint32_t n_super = n_superblocks(a.k);
   float* expanded = reinterpret_cast<float*>(a.scratch);  // [k][16] of a stripe
   float row[kSuperblock];
   for (uint32_t s = 0; s < kStripes; ++s) {
-    const uint32_t begin = n_super * s / kStripes * 256;
-    const uint32_t edge = n_super * (s + 1) / kStripes * 256;
+    const uint32_t begin = stripe_edge(n_super, s) * kSuperblock;
+    const uint32_t edge = stripe_edge(n_super, s + 1) * kSuperblock;
     const uint32_t end = edge < a.k ? edge : a.k;
     if (begin >= end) continue;
     for (uint32_t k = begin; k < end; k += kSuperblock) {

@@ -42,7 +42,7 @@ Seed seed_of(const char* name, Bytes bytes) {
 }
 
 Bytes quantized_file() {
-  GgufWriter w(64);
+  test::GgufWriter w(64);
   w.add_string("general.architecture", "llama").add_u32("llama.block_count", 1);
   for (const QuantFormat& f : all_formats()) {
     const uint64_t dims[] = {256, 2};
@@ -55,7 +55,7 @@ Bytes vocabulary_file() {
   std::vector<std::string> tokens;
   for (int i = 0; i < 300; ++i)
     tokens.push_back(std::string(static_cast<size_t>(i % 7), static_cast<char>('a' + i % 26)));
-  GgufWriter w;
+  test::GgufWriter w;
   w.add_string("tokenizer.ggml.model", "gpt2").add_strings("tokenizer.ggml.tokens", tokens);
   w.add_i32s("tokenizer.ggml.token_type", std::vector<int32_t>(300, 1))
       .add_f32s("tokenizer.ggml.scores", std::vector<float>(300));

@@ -8,9 +8,9 @@ struct Quads {
 };
 
 inline __m256i load256(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
-inline __m256i broadcast4(const int8_t* q) {
+inline __m256i broadcast4(const void* p) {
   int32_t v;
-  __builtin_memcpy(&v, q, 4);
+  __builtin_memcpy(&v, p, 4);
   return _mm256_set1_epi32(v);
 }
 inline __m256i low4(__m256i v) { return _mm256_and_si256(v, _mm256_set1_epi8(15)); }
@@ -106,25 +106,3 @@ inline void add_stripe(const LinearArgs& a, uint32_t row, const __m256 (*acc)[2]
 inline __m256 half_scales(const uint8_t* p) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
-
-// R input rows from `row` on.
-template <int R>
-struct InputRows {
-  const int8_t* q[R];
-  InputRows(const LinearArgs& a, uint32_t row) {
-    for (int i = 0; i < R; ++i)
-      q[i] = reinterpret_cast<const int8_t*>(a.in + (row + static_cast<uint32_t>(i)) * a.in_stride);
-  }
-  const float* dx(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const float*>(q[i] + a.form->dx_at);
-  }
-  const float* sum_f32(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const float*>(q[i] + a.form->sum_at);
-  }
-  const int16_t* sum_i16(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const int16_t*>(q[i] + a.form->sum_at);
-  }
-  const int16_t* bias(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const int16_t*>(q[i] + a.form->bias_at);
-  }
-};

@@ -14,17 +14,18 @@ struct alignas(64) Expanded8 {
 
 template <bool kFive, bool kMin, int kBias>
 struct B32 {
-  static constexpr uint32_t kBytes = 16 * 8 * (18 + (kFive ? 4 : 0) + (kMin ? 2 : 0));
+  using At = Panel32<kFive ? 5 : 4, kMin>;
+  static constexpr uint32_t kBytes = 8 * At::kBytes;
   using Expanded = Expanded32;
 
   static const uint8_t* plane_at(const uint8_t* sb, uint32_t n, uint32_t j) {
-    return sb + n * 256 + j * 64;
+    return sb + n * At::kHighAt + j * 64;
   }
   static const uint8_t* d_at(const uint8_t* sb, uint32_t n, uint32_t j) {
-    return sb + n * (kFive ? 320 : 256) + j * 32;
+    return sb + n * At::kDAt + j * 32;
   }
   static const uint8_t* m_at(const uint8_t* sb, uint32_t n, uint32_t j) {
-    return d_at(sb, n, j) + n * 32;
+    return sb + n * At::kMAt + j * 32;
   }
 
   static void expand(const uint8_t* sb, uint32_t n, Expanded& e) {
@@ -106,7 +107,8 @@ struct B32 {
 // Q8_0: code + 128 = 16 high + low, both at most 15, so 16 products fit int16 as with 4-bit codes: no sign trick, no widening per step.
 // I = 16 sum(high q) + sum(low q) - 128 S.
 struct B8 {
-  static constexpr uint32_t kBytes = 16 * 8 * 34;
+  using At = Panel32<8, false>;
+  static constexpr uint32_t kBytes = 8 * At::kBytes;
   using Expanded = Expanded8;
 
   static void split(const uint8_t* line, __m256i& low, __m256i& high) {
@@ -124,7 +126,7 @@ struct B8 {
         _mm256_store_si256(reinterpret_cast<__m256i*>(e.high[w] + h * 32), high);
       }
     for (uint32_t j = 0; j < n; ++j)
-      for (uint32_t h = 0; h < 2; ++h) e.d[j][h] = half_scales(sb + n * 512 + j * 32 + h * 16);
+      for (uint32_t h = 0; h < 2; ++h) e.d[j][h] = half_scales(sb + n * At::kDAt + j * 32 + h * 16);
   }
 
   template <int R, bool kExpanded>
@@ -157,7 +159,7 @@ struct B8 {
             multiply_add(high_sum[i], high, q);
           }
         }
-        const __m256 d = kExpanded ? e->d[j][h] : half_scales(sb + n * 512 + j * 32 + h * 16);
+        const __m256 d = kExpanded ? e->d[j][h] : half_scales(sb + n * At::kDAt + j * 32 + h * 16);
 #pragma GCC unroll 4
         for (int i = 0; i < R; ++i) {
           const __m256i dot = _mm256_add_epi32(_mm256_madd_epi16(low_sum[i], ones),

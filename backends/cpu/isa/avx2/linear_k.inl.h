@@ -35,8 +35,8 @@ inline void unpack_k4_scales(const uint8_t* packed, K4Scales& out) {
     out.min[j][1] = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(min[2 * j], min[2 * j + 1]));
   }
   for (int h = 0; h < 2; ++h) {
-    out.d[h] = half_scales(packed + 192 + 16 * h);
-    out.dmin[h] = half_scales(packed + 224 + 16 * h);
+    out.d[h] = half_scales(packed + kPackedScales + 16 * h);
+    out.dmin[h] = half_scales(packed + kPackedScales + kPanelHalves + 16 * h);
   }
 }
 
@@ -52,14 +52,14 @@ struct alignas(64) K6Expanded {
 
 template <bool kFive>
 struct K4 {
-  static constexpr uint32_t kBytes = kFive ? 2816 : 2304;
-  static constexpr uint32_t kScalesAt = kFive ? 2560 : 2048;
+  using At = PanelK<kFive ? 5 : 4>;
+  static constexpr uint32_t kBytes = At::kBytes;
   using Expanded = K4Expanded;
 
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t g = 0; g < 8; ++g) {
-      const __m256i plane[2] = {load256(sb + (kFive ? 2048 + g * 64 : 0)),
-                                load256(sb + (kFive ? 2080 + g * 64 : 0))};
+      const __m256i plane[2] = {load256(sb + (kFive ? At::kHighAt + g * 64 : 0)),
+                                load256(sb + (kFive ? At::kHighAt + g * 64 + 32 : 0))};
 #pragma GCC unroll 4
       for (int z = 0; z < 4; ++z) {
         const uint8_t* line = sb + (g * 4 + static_cast<uint32_t>(z)) * 64;
@@ -67,7 +67,7 @@ struct K4 {
                     kFive ? five_bits(line, plane, z) : four_bits(line));
       }
     }
-    unpack_k4_scales(sb + kScalesAt, e.scales);
+    unpack_k4_scales(sb + At::kScalesAt, e.scales);
   }
 
   // One superblock of R rows.
@@ -75,7 +75,7 @@ struct K4 {
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m256 (*acc)[2]) {
     K4Scales unpacked;
-    if constexpr (!kExpanded) unpack_k4_scales(sb + kScalesAt, unpacked);
+    if constexpr (!kExpanded) unpack_k4_scales(sb + At::kScalesAt, unpacked);
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     const K4Scales& s = kExpanded ? e->scales : unpacked;
     __m256i isum[R][2];
@@ -83,8 +83,8 @@ struct K4 {
     for (uint32_t g = 0; g < 8; ++g) {
       __m256i plane[2];
       if constexpr (kFive && !kExpanded) {
-        plane[0] = load256(sb + 2048 + g * 64);
-        plane[1] = load256(sb + 2080 + g * 64);
+        plane[0] = load256(sb + At::kHighAt + g * 64);
+        plane[1] = load256(sb + At::kHighAt + g * 64 + 32);
       }
       __m256i lanes[R][2];
       clear<R>(lanes);
@@ -118,8 +118,7 @@ struct K4 {
     for (int i = 0; i < R; ++i) {
       const int16_t* sums = in.sum_i16(a, i) + b * 8;
       __m256i two[4];
-      for (int j = 0; j < 4; ++j)
-        two[j] = broadcast4(reinterpret_cast<const int8_t*>(sums + 2 * j));
+      for (int j = 0; j < 4; ++j) two[j] = broadcast4(sums + 2 * j);
       const __m256 dx = _mm256_broadcast_ss(in.dx(a, i) + b);
 #pragma GCC unroll 2
       for (int h = 0; h < 2; ++h) {
@@ -135,25 +134,28 @@ struct K4 {
 };
 
 struct K6 {
-  static constexpr uint32_t kBytes = 3360;
+  using At = PanelK<6>;
+  static constexpr uint32_t kBytes = At::kBytes;
   using Expanded = K6Expanded;
 
   static void unpack_scale(const uint8_t* sb, uint32_t j, __m256i out[2]) {
-    const __m128i s = _mm_loadu_si128(reinterpret_cast<const __m128i*>(sb + 3072 + 16 * j));
+    const __m128i s =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(sb + At::kScalesAt + 16 * j));
     out[0] = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(s, s));
     out[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(s, s));
   }
 
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t j = 0; j < 16; ++j) {
-      const __m256i plane[2] = {load256(sb + 2048 + j * 64), load256(sb + 2080 + j * 64)};
+      const __m256i plane[2] = {load256(sb + At::kHighAt + j * 64),
+                                load256(sb + At::kHighAt + j * 64 + 32)};
 #pragma GCC unroll 2
       for (int z = 0; z < 2; ++z)
         store_quads(e.code[j * 4 + static_cast<uint32_t>(z) * 2],
                     six_bits(sb + (j * 2 + static_cast<uint32_t>(z)) * 64, plane, z));
       unpack_scale(sb, j, e.scale[j]);
     }
-    for (int h = 0; h < 2; ++h) e.d[h] = half_scales(sb + 3328 + 16 * h);
+    for (int h = 0; h < 2; ++h) e.d[h] = half_scales(sb + At::kDAt + 16 * h);
   }
 
   template <int R, bool kExpanded>
@@ -168,16 +170,16 @@ struct K6 {
         scale[0] = e->scale[j][0];
         scale[1] = e->scale[j][1];
       } else {
-        plane[0] = load256(sb + 2048 + j * 64);
-        plane[1] = load256(sb + 2080 + j * 64);
-        _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes + 2048 + j * 64, _MM_HINT_T0);
+        plane[0] = load256(sb + At::kHighAt + j * 64);
+        plane[1] = load256(sb + At::kHighAt + j * 64 + 32);
+        _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes + At::kHighAt + j * 64,
+                     _MM_HINT_T0);
         unpack_scale(sb, j, scale);
       }
       __m256i lanes[R][2];
 #pragma GCC unroll 4
       for (int i = 0; i < R; ++i)
-        lanes[i][0] = lanes[i][1] =
-            broadcast4(reinterpret_cast<const int8_t*>(in.bias(a, i) + (b * 16 + j) * 2));
+        lanes[i][0] = lanes[i][1] = broadcast4(in.bias(a, i) + (b * 16 + j) * 2);
 #pragma GCC unroll 2
       for (int z = 0; z < 2; ++z) {
         const uint32_t k = b * 256 + j * 16 + static_cast<uint32_t>(z) * 8;
@@ -202,7 +204,7 @@ struct K6 {
       const __m256 dx = _mm256_broadcast_ss(in.dx(a, i) + b);
 #pragma GCC unroll 2
       for (int h = 0; h < 2; ++h) {
-        const __m256 d = kExpanded ? e->d[h] : half_scales(sb + 3328 + 16 * h);
+        const __m256 d = kExpanded ? e->d[h] : half_scales(sb + At::kDAt + 16 * h);
         acc[i][h] =
             _mm256_fmadd_ps(_mm256_mul_ps(d, _mm256_cvtepi32_ps(isum[i][h])), dx, acc[i][h]);
       }

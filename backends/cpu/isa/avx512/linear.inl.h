@@ -5,9 +5,9 @@ constexpr uint32_t kA8ExpandFrom = 13;
 constexpr int kA8Rows = 6;  // rows per register tile
 
 inline __m512i load512(const void* p) { return _mm512_loadu_si512(p); }
-inline __m512i broadcast4(const int8_t* q) {
+inline __m512i broadcast4(const void* p) {
   int32_t v;
-  __builtin_memcpy(&v, q, 4);
+  __builtin_memcpy(&v, p, 4);
   return _mm512_set1_epi32(v);
 }
 inline __m512i low4(__m512i v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
@@ -53,23 +53,6 @@ inline void store_quads(uint8_t* lines, const Quads& c) {
 }
 
 template <int R>
-struct InputRows {
-  const int8_t* q[R];
-  InputRows(const LinearArgs& a, uint32_t row) {
-    for (int i = 0; i < R; ++i)
-      q[i] = reinterpret_cast<const int8_t*>(a.in + (row + static_cast<uint32_t>(i)) * a.in_stride);
-  }
-  const float* dx(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const float*>(q[i] + a.form->dx_at);
-  }
-  const float* sum_f32(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const float*>(q[i] + a.form->sum_at);
-  }
-  const int8_t* sum_i16(const LinearArgs& a, int i) const { return q[i] + a.form->sum_at; }
-  const int8_t* bias(const LinearArgs& a, int i) const { return q[i] + a.form->bias_at; }
-};
-
-template <int R>
 inline void multiply(const Quads& c, const int8_t* const* q, uint32_t k, __m512i* acc) {
 #pragma GCC unroll 8
   for (int i = 0; i < R; ++i) {
@@ -102,8 +85,8 @@ inline void unpack_k4_scales(const uint8_t* packed, K4Scales& out) {
                                            _mm_unpacklo_epi8(min[2 * j], min[2 * j + 1]));
     out.min[j] = _mm512_cvtepu8_epi16(pairs);
   }
-  out.d = half_scales(packed + 192);
-  out.dmin = half_scales(packed + 224);
+  out.d = half_scales(packed + kPackedScales);
+  out.dmin = half_scales(packed + kPackedScales + kPanelHalves);
 }
 
 struct alignas(64) K4Expanded {
@@ -122,8 +105,8 @@ struct alignas(64) Expanded32 {
 
 template <bool kFive>
 struct K4 {
-  static constexpr uint32_t kBytes = kFive ? 2816 : 2304;
-  static constexpr uint32_t kScalesAt = kFive ? 2560 : 2048;
+  using At = PanelK<kFive ? 5 : 4>;
+  static constexpr uint32_t kBytes = At::kBytes;
   using Expanded = K4Expanded;
 
   static Quads codes(const uint8_t* sb, uint32_t g, __m512i plane, int z) {
@@ -131,20 +114,20 @@ struct K4 {
     return kFive ? five_bits(line, plane, z) : four_bits(line);
   }
   static __m512i plane(const uint8_t* sb, uint32_t g) {
-    return kFive ? load512(sb + 2048 + g * 64) : _mm512_setzero_si512();
+    return kFive ? load512(sb + At::kHighAt + g * 64) : _mm512_setzero_si512();
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t g = 0; g < 8; ++g)
 #pragma GCC unroll 4
       for (int z = 0; z < 4; ++z)
         store_quads(e.code[g * 8 + static_cast<uint32_t>(z) * 2], codes(sb, g, plane(sb, g), z));
-    unpack_k4_scales(sb + kScalesAt, e.scales);
+    unpack_k4_scales(sb + At::kScalesAt, e.scales);
   }
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          __m512* acc) {
     K4Scales unpacked;
-    if constexpr (!kExpanded) unpack_k4_scales(sb + kScalesAt, unpacked);
+    if constexpr (!kExpanded) unpack_k4_scales(sb + At::kScalesAt, unpacked);
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     const K4Scales& s = kExpanded ? e->scales : unpacked;
     __m512i isum[R];
@@ -174,10 +157,10 @@ struct K4 {
     }
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) {
-      const int8_t* sums = in.sum_i16(a, i) + b * 16;
+      const int16_t* sums = in.sum_i16(a, i) + b * 8;
       __m512i jsum = _mm512_setzero_si512();
       for (int j = 0; j < 4; ++j)
-        jsum = _mm512_add_epi32(jsum, _mm512_madd_epi16(s.min[j], broadcast4(sums + 4 * j)));
+        jsum = _mm512_add_epi32(jsum, _mm512_madd_epi16(s.min[j], broadcast4(sums + 2 * j)));
       const __m512 t = _mm512_fmsub_ps(s.d, _mm512_cvtepi32_ps(isum[i]),
                                        _mm512_mul_ps(s.dmin, _mm512_cvtepi32_ps(jsum)));
       acc[i] = _mm512_fmadd_ps(t, _mm512_set1_ps(in.dx(a, i)[b]), acc[i]);
@@ -186,22 +169,23 @@ struct K4 {
 };
 
 struct K6 {
-  static constexpr uint32_t kBytes = 3360;
+  using At = PanelK<6>;
+  static constexpr uint32_t kBytes = At::kBytes;
   using Expanded = K6Expanded;
 
   static __m512i scale(const uint8_t* sb, uint32_t j) {
-    return _mm512_cvtepi8_epi32(load128(sb + 3072 + 16 * j));
+    return _mm512_cvtepi8_epi32(load128(sb + At::kScalesAt + 16 * j));
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t j = 0; j < 16; ++j) {
-      const __m512i plane = load512(sb + 2048 + j * 64);
+      const __m512i plane = load512(sb + At::kHighAt + j * 64);
 #pragma GCC unroll 2
       for (int z = 0; z < 2; ++z)
         store_quads(e.code[j * 4 + static_cast<uint32_t>(z) * 2],
                     six_bits(sb + (j * 2 + static_cast<uint32_t>(z)) * 64, plane, z));
       e.scale[j] = scale(sb, j);
     }
-    e.d = half_scales(sb + 3328);
+    e.d = half_scales(sb + At::kDAt);
   }
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
@@ -214,13 +198,14 @@ struct K6 {
     for (uint32_t j = 0; j < 16; ++j) {
       __m512i plane = _mm512_setzero_si512();
       if constexpr (!kExpanded) {
-        plane = load512(sb + 2048 + j * 64);
-        _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes + 2048 + j * 64, _MM_HINT_T0);
+        plane = load512(sb + At::kHighAt + j * 64);
+        _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes + At::kHighAt + j * 64,
+                     _MM_HINT_T0);
       }
       __m512i dot[R];  // starts at -32 * (sum of q), the two halves of bias32 added
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i)
-        dot[i] = _mm512_madd_epi16(broadcast4(in.bias(a, i) + (b * 16 + j) * 4), ones);
+        dot[i] = _mm512_madd_epi16(broadcast4(in.bias(a, i) + (b * 16 + j) * 2), ones);
 #pragma GCC unroll 2
       for (int z = 0; z < 2; ++z) {
         Quads c;
@@ -238,7 +223,7 @@ struct K6 {
       for (int i = 0; i < R; ++i)
         isum[i] = _mm512_add_epi32(isum[i], _mm512_mullo_epi32(dot[i], sc));
     }
-    const __m512 d = kExpanded ? e->d : half_scales(sb + 3328);
+    const __m512 d = kExpanded ? e->d : half_scales(sb + At::kDAt);
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i)
       acc[i] = _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum[i])),
@@ -249,16 +234,19 @@ struct K6 {
 // 32-block types. kBits 4, 5 or 8; codes are unsigned with `kBias` taken off through S_j, exactly in float (I_j < 2^24).
 template <int kBits, bool kMin, int kBias>
 struct B32 {
-  static constexpr uint32_t kCodeBytes = kBits == 8 ? 512 : 256;  // of a block
-  static constexpr uint32_t kHighBytes = kBits == 5 ? 64 : 0;
-  static constexpr uint32_t kBytes = 8 * (kCodeBytes + kHighBytes + 32 + (kMin ? 32 : 0));
+  using At = Panel32<kBits, kMin>;
+  static constexpr uint32_t kCodeBytes = At::kHighAt;  // of a block
+  static constexpr uint32_t kBytes = 8 * At::kBytes;
   using Expanded = Expanded32;
 
   static __m512i plane(const uint8_t* sb, uint32_t n, uint32_t j) {
-    return kBits == 5 ? load512(sb + n * kCodeBytes + j * 64) : _mm512_setzero_si512();
+    return kBits == 5 ? load512(sb + n * At::kHighAt + j * 64) : _mm512_setzero_si512();
   }
   static const uint8_t* d_at(const uint8_t* sb, uint32_t n, uint32_t j) {
-    return sb + n * (kCodeBytes + kHighBytes) + j * 32;
+    return sb + n * At::kDAt + j * 32;
+  }
+  static const uint8_t* m_at(const uint8_t* sb, uint32_t n, uint32_t j) {
+    return sb + n * At::kMAt + j * 32;
   }
   static Quads codes(const uint8_t* sb, uint32_t j, __m512i high, int z) {
     const uint8_t* line = sb + j * kCodeBytes + static_cast<uint32_t>(z) * (kCodeBytes / 4);
@@ -277,7 +265,7 @@ struct B32 {
       for (int z = 0; z < 4; ++z)
         store_quads(e.code[j * 8 + static_cast<uint32_t>(z) * 2], codes(sb, j, plane(sb, n, j), z));
       e.d[j] = half_scales(d_at(sb, n, j));
-      if constexpr (kMin) e.m[j] = half_scales(d_at(sb, n, j) + n * 32);
+      if constexpr (kMin) e.m[j] = half_scales(m_at(sb, n, j));
     }
   }
   template <int R, bool kExpanded>
@@ -306,7 +294,7 @@ struct B32 {
       }
       const __m512 d = kExpanded ? e->d[j] : half_scales(d_at(sb, n, j));
       __m512 m = _mm512_setzero_ps();
-      if constexpr (kMin) m = kExpanded ? e->m[j] : half_scales(d_at(sb, n, j) + n * 32);
+      if constexpr (kMin) m = kExpanded ? e->m[j] : half_scales(m_at(sb, n, j));
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i) {
         const __m512 dx = _mm512_set1_ps(in.dx(a, i)[b * 8 + j]);

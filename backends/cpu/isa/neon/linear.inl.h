@@ -1,9 +1,9 @@
 // NEON with dot product (Armv8.2): Q8_0 and Q4_K. A line of 64 bytes is four registers of [4 rows][4 k]; sdot adds four s8 x s8
 // products per row in int32, exactly, the input's 4 k broadcast from a lane.
 
-inline int8x16_t broadcast4(const int8_t* q) {
+inline int8x16_t broadcast4(const void* p) {
   int32_t v;
-  __builtin_memcpy(&v, q, 4);
+  __builtin_memcpy(&v, p, 4);
   return vreinterpretq_s8_s32(vdupq_n_s32(v));
 }
 inline float32x4_t half_scales(const uint8_t* p) {
@@ -16,23 +16,10 @@ inline int32x4_t widen_u8(const uint8_t* p, int quarter) {  // 4 of 16 bytes as 
       vmovl_u16(quarter % 2 == 0 ? vget_low_u16(half) : vget_high_u16(half)));
 }
 
-template <int R>
-struct InputRows {
-  const int8_t* q[R];
-  InputRows(const LinearArgs& a, uint32_t row) {
-    for (int i = 0; i < R; ++i)
-      q[i] = reinterpret_cast<const int8_t*>(a.in + (row + static_cast<uint32_t>(i)) * a.in_stride);
-  }
-  const float* dx(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const float*>(q[i] + a.form->dx_at);
-  }
-  const int16_t* sums(const LinearArgs& a, int i) const {
-    return reinterpret_cast<const int16_t*>(q[i] + a.form->sum_at);
-  }
-};
-
 struct B8 {
-  static constexpr uint32_t kBytes = 4352;
+  using At = Panel32<8, false>;
+  static constexpr uint32_t kBytes = 8 * At::kBytes;
+
   template <int R>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          float32x4_t (*acc)[4]) {
@@ -52,7 +39,8 @@ struct B8 {
         }
       }
       for (int h = 0; h < 4; ++h) {
-        const float32x4_t d = half_scales(sb + n * 512 + j * 32 + static_cast<uint32_t>(h) * 8);
+        const float32x4_t d =
+            half_scales(sb + n * At::kDAt + j * 32 + static_cast<uint32_t>(h) * 8);
         for (int i = 0; i < R; ++i) {
           const float32x4_t t = vmulq_n_f32(d, in.dx(a, i)[b * 8 + j]);
           acc[i][h] = vfmaq_f32(acc[i][h], t, vcvtq_f32_s32(dot[i][h]));
@@ -63,7 +51,8 @@ struct B8 {
 };
 
 struct K4 {
-  static constexpr uint32_t kBytes = 2304;
+  using At = PanelK<4>;
+  static constexpr uint32_t kBytes = At::kBytes;
 
   struct Scales {
     uint8_t scale[8][16], min[8][16];
@@ -84,7 +73,7 @@ struct K4 {
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
                          float32x4_t (*acc)[4]) {
     Scales s;
-    unpack(sb + 2048, s);
+    unpack(sb + At::kScalesAt, s);
     int32x4_t isum[R][4], jsum[R][4];
     for (int i = 0; i < R; ++i)
       for (int h = 0; h < 4; ++h) isum[i][h] = jsum[i][h] = vdupq_n_s32(0);
@@ -113,13 +102,13 @@ struct K4 {
         const int32x4_t scale = widen_u8(s.scale[g], h), min = widen_u8(s.min[g], h);
         for (int i = 0; i < R; ++i) {
           isum[i][h] = vmlaq_s32(isum[i][h], dot[i][h], scale);
-          jsum[i][h] = vmlaq_n_s32(jsum[i][h], min, in.sums(a, i)[b * 8 + g]);
+          jsum[i][h] = vmlaq_n_s32(jsum[i][h], min, in.sum_i16(a, i)[b * 8 + g]);
         }
       }
     }
     for (int h = 0; h < 4; ++h) {
-      const float32x4_t d = half_scales(sb + 2240 + static_cast<uint32_t>(h) * 8);
-      const float32x4_t dmin = half_scales(sb + 2272 + static_cast<uint32_t>(h) * 8);
+      const float32x4_t d = half_scales(sb + At::kDAt + static_cast<uint32_t>(h) * 8);
+      const float32x4_t dmin = half_scales(sb + At::kDminAt + static_cast<uint32_t>(h) * 8);
       for (int i = 0; i < R; ++i) {
         const float32x4_t minus = vnegq_f32(vmulq_f32(dmin, vcvtq_f32_s32(jsum[i][h])));
         const float32x4_t t = vfmaq_f32(minus, d, vcvtq_f32_s32(isum[i][h]));
@@ -147,9 +136,9 @@ void stripe_rows(const LinearArgs& a, uint32_t row, uint32_t begin, uint32_t end
 template <class T>
 void linear_a8(const LinearArgs& a) {
   for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
-  const uint32_t n_super = (a.k + 255) / 256;
+  const uint32_t n_super = n_superblocks(a.k);
   for (uint32_t s = 0; s < kStripes; ++s) {
-    const uint32_t begin = n_super * s / kStripes, end = n_super * (s + 1) / kStripes;
+    const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     if (begin == end) continue;
     uint32_t row = 0;
     for (; row + 4 <= a.n_rows; row += 4) stripe_rows<T, 4>(a, row, begin, end);

@@ -1,4 +1,4 @@
-#include "engine/service_thread.h"
+#include "base/service_thread.h"
 
 #include <memory>
 #include <utility>

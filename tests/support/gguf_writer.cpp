@@ -1,12 +1,9 @@
-#include "formats/gguf_writer.h"
+#include "tests/support/gguf_writer.h"
 
-#include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <memory>
 #include <type_traits>
 
-namespace llmrt {
+namespace llmrt::test {
 namespace {
 
 void put_bytes(std::vector<uint8_t>& out, const void* data, size_t n) {
@@ -44,34 +41,40 @@ void GgufWriter::begin_entry(std::string_view key, GgufType type) {
   ++n_keys_;
 }
 
-GgufWriter& GgufWriter::add_u32(std::string_view key, uint32_t value) {
-  begin_entry(key, GgufType::u32);
+template <class T>
+GgufWriter& GgufWriter::add_number(std::string_view key, GgufType type, T value) {
+  begin_entry(key, type);
   put(keys_, value);
   return *this;
+}
+
+template <class T>
+GgufWriter& GgufWriter::add_numbers(std::string_view key, GgufType type,
+                                    std::span<const T> values) {
+  begin_entry(key, GgufType::array);
+  put_array_header(keys_, type, values.size());
+  put_bytes(keys_, values.data(), values.size_bytes());
+  return *this;
+}
+
+GgufWriter& GgufWriter::add_u32(std::string_view key, uint32_t value) {
+  return add_number(key, GgufType::u32, value);
 }
 
 GgufWriter& GgufWriter::add_i32(std::string_view key, int32_t value) {
-  begin_entry(key, GgufType::i32);
-  put(keys_, value);
-  return *this;
+  return add_number(key, GgufType::i32, value);
 }
 
 GgufWriter& GgufWriter::add_u64(std::string_view key, uint64_t value) {
-  begin_entry(key, GgufType::u64);
-  put(keys_, value);
-  return *this;
+  return add_number(key, GgufType::u64, value);
 }
 
 GgufWriter& GgufWriter::add_f32(std::string_view key, float value) {
-  begin_entry(key, GgufType::f32);
-  put(keys_, value);
-  return *this;
+  return add_number(key, GgufType::f32, value);
 }
 
 GgufWriter& GgufWriter::add_bool(std::string_view key, bool value) {
-  begin_entry(key, GgufType::boolean);
-  put(keys_, static_cast<uint8_t>(value ? 1 : 0));
-  return *this;
+  return add_number(key, GgufType::boolean, static_cast<uint8_t>(value));
 }
 
 GgufWriter& GgufWriter::add_string(std::string_view key, std::string_view value) {
@@ -88,17 +91,11 @@ GgufWriter& GgufWriter::add_strings(std::string_view key, std::span<const std::s
 }
 
 GgufWriter& GgufWriter::add_i32s(std::string_view key, std::span<const int32_t> values) {
-  begin_entry(key, GgufType::array);
-  put_array_header(keys_, GgufType::i32, values.size());
-  put_bytes(keys_, values.data(), values.size_bytes());
-  return *this;
+  return add_numbers(key, GgufType::i32, values);
 }
 
 GgufWriter& GgufWriter::add_f32s(std::string_view key, std::span<const float> values) {
-  begin_entry(key, GgufType::array);
-  put_array_header(keys_, GgufType::f32, values.size());
-  put_bytes(keys_, values.data(), values.size_bytes());
-  return *this;
+  return add_numbers(key, GgufType::f32, values);
 }
 
 GgufWriter& GgufWriter::add_raw(std::string_view key, uint32_t type,
@@ -146,22 +143,4 @@ std::vector<uint8_t> GgufWriter::bytes() const {
   return out;
 }
 
-Status GgufWriter::write(const std::string& path) const {
-  const std::vector<uint8_t> content = bytes();
-  const auto failed = [&](const char* what) {
-    const int code = errno;
-    return Status(
-        error(Code::io, "%s: %s failed (errno %d)", path.c_str(), what, code).sys(code).at(path));
-  };
-  struct Close {
-    void operator()(std::FILE* file) const { (void)std::fclose(file); }
-  };
-  std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "wb"));
-  if (!file) return failed("opening for writing");
-  if (std::fwrite(content.data(), 1, content.size(), file.get()) != content.size())
-    return failed("writing");
-  if (std::fclose(file.release()) != 0) return failed("closing");
-  return {};
-}
-
-}  // namespace llmrt
+}  // namespace llmrt::test

@@ -1,10 +1,10 @@
-#include "runtime/batch.h"
+#include "graph/make_batch.h"
 
 #include <doctest/doctest.h>
 
 using namespace llmrt;
 
-TEST_CASE("batch: rows, tables and write slots of two sequences in two groups") {
+TEST_CASE("make_batch: rows, tables and write slots of two sequences in two groups") {
   const std::vector<int32_t> prompt{5, 6, 7}, next{9};
   const std::vector<std::vector<BlockId>> tables_a{{2, 3}, {4, 5}}, tables_b{{6, 7, 8}, {0, 0, 9}};
   const RowRun runs[] = {{prompt, 15, tables_a, RowWant::all}, {next, 40, tables_b, RowWant::last}};
@@ -30,7 +30,7 @@ TEST_CASE("batch: rows, tables and write slots of two sequences in two groups") 
   }
 }
 
-TEST_CASE("batch: a sequence without wanted rows adds none") {
+TEST_CASE("make_batch: a sequence without wanted rows adds none") {
   const std::vector<int32_t> ids{1, 2};
   const std::vector<std::vector<BlockId>> tables{{2}};
   const RowRun run{ids, 0, tables, RowWant::none};

@@ -1,5 +1,5 @@
-// Writes a GGUF v3 file: metadata and tensors as given, aligned data. Small files are built in memory (tests, conversion of
-// adapters); nothing is checked beyond what the layout needs, so that tests can also write what a loader must refuse.
+// Bytes of a GGUF v3 file: metadata and tensors as given, aligned data. Nothing is checked beyond what the layout needs, so that
+// tests can also write what a loader must refuse.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
 #include "formats/gguf.h"
 
-namespace llmrt {
+namespace llmrt::test {
 
 class GgufWriter {
  public:
@@ -36,10 +35,13 @@ class GgufWriter {
                              std::span<const float> values);
 
   std::vector<uint8_t> bytes() const;
-  Status write(const std::string& path) const;  // replaces the file
 
  private:
   void begin_entry(std::string_view key, GgufType type);
+  template <class T>
+  GgufWriter& add_number(std::string_view key, GgufType type, T value);
+  template <class T>
+  GgufWriter& add_numbers(std::string_view key, GgufType type, std::span<const T> values);
 
   uint64_t alignment_;
   uint64_t n_keys_ = 0;
@@ -49,4 +51,4 @@ class GgufWriter {
   std::vector<uint8_t> data_;  // size is a multiple of the alignment
 };
 
-}  // namespace llmrt
+}  // namespace llmrt::test

@@ -1,4 +1,4 @@
-#include "runtime/batch.h"
+#include "graph/make_batch.h"
 
 #include "base/check.h"
 

@@ -1,4 +1,4 @@
-#include "backends/cpu/kv_layout.h"
+#include "backends/cpu/kv_head_layout.h"
 
 #include <cstring>
 

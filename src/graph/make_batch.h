@@ -1,4 +1,4 @@
-// make_batch: runs of rows with their block tables -> the ragged arrays of graph/batch.h.
+// make_batch: runs of rows with their block tables -> the ragged arrays of batch.h.
 #pragma once
 
 #include <cstdint>

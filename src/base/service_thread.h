@@ -20,7 +20,6 @@ class ServiceThread {
   // Waits for the body to return. Called by the body's own thread: lets it go on alone.
   void join() { platform::join_thread(thread_); }
   void detach() { platform::detach_thread(thread_); }  // nobody will wait for it
-  bool running() const { return thread_.running; }
 
  private:
   platform::Thread thread_;

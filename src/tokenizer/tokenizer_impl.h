@@ -1,4 +1,4 @@
-// FileTokenizer: the one implementation of Tokenizer. tokenizer.cpp's public functions forward here; make_tokenizer.cpp fills it.
+// Tokenizer::Impl: what a Tokenizer is made of. make_tokenizer.cpp fills it, encode.cpp runs it.
 //
 //   text --utf8 check--> special matches | runs between --per run--> [blanks to marks] --pretokenize--> pieces --BPE or SPM--> ids
 #pragma once
@@ -18,19 +18,17 @@
 
 namespace llmrt {
 
-class FileTokenizer final : public Tokenizer {
+class Tokenizer::Impl {
  public:
-  static Result<std::unique_ptr<Tokenizer>> make(const Metadata& metadata);
-  static const FileTokenizer& of(const Tokenizer& tokenizer) {
-    return static_cast<const FileTokenizer&>(tokenizer);
-  }
+  Status read(const Metadata& metadata);
 
   Result<std::vector<Token>> encode_trusted(std::string_view text,
                                             std::span<const TextSpan> trusted,
                                             bool add_special) const;
+  uint32_t n_vocab() const { return table_.size(); }
+  const SpecialTokens& special() const { return special_; }
   uint32_t attr(Token id) const { return attrs_[static_cast<size_t>(id)]; }
   std::string_view piece(Token id) const { return table_.piece(id); }
-  Token find(std::string_view text) const;
   bool has_leading_blank() const { return add_space_prefix_; }
 
  private:
@@ -41,11 +39,11 @@ class FileTokenizer final : public Tokenizer {
     std::vector<uint32_t> ends;
     std::string marked;
   };
-  Status read_model(const Metadata& metadata);
   Status encode_run(std::string_view run, Scratch& scratch, std::vector<Token>& ids) const;
   Status encode_bpe(std::string_view run, Scratch& scratch, std::vector<Token>& ids) const;
 
   TokenTable table_;
+  SpecialTokens special_;
   SpecialMatcher specials_;
   std::vector<uint8_t> attrs_;                // [n_vocab], TokenAttr bits
   std::optional<Pretokenizer> pretokenizer_;  // BPE: with bpe_

@@ -1,0 +1,20 @@
+// Pages of memory, fork and standard error.
+#pragma once
+
+#include <cstddef>
+
+namespace llmrt::platform {
+
+// Bytes straight from the kernel, at a page's border, all 0; nullptr: there are none. Any page of them may be given back alone.
+void* map_pages(size_t size);
+void unmap_pages(void* p, size_t size);
+// Asks for 2 MiB pages behind [p, p + size); p is 2 MiB aligned. Best effort.
+void advise_huge_pages(void* p, size_t size);
+
+// Has the child of every later fork() run this before anything else; it may only write atomics.
+void run_in_forked_child(void (*function)());
+
+// False: standard error takes nothing.
+bool write_standard_error(const char* text, size_t n);
+
+}  // namespace llmrt::platform
