@@ -1,10 +1,10 @@
-// D1: a request's logits and tokens do not depend on what else runs. Each request is run alone first, then many together under a random
-// schedule (neighbours, chunk sizes, step budgets, tiny KV pools, thread counts, forks, cancelled neighbours); every row of logits the
-// engine hands out must be bit-equal to the request alone.
+// D1: a request's logits and tokens do not depend on what else runs. Each request is run alone first, then many together under random
+// schedules (neighbours, chunk sizes, step budgets, tiny KV pools, thread counts, forks, cancelled neighbours); every row of logits the
+// engine hands out must be bit-equal to the request alone. Four schedules in a row play the same group of requests.
 //
 //   d1_schedules MODEL.gguf [--schedules 20] [--seed 1] [--verbose]
 //
-// The first schedule and two of three others have a prompt of 300 tokens or more, of more than the window where that is up to 610.
+// The first group and two of three others have a prompt of 300 tokens or more, of more than the window where that is up to 610.
 //
 // Exit 0: all equal. 1: a difference (prints schedule, request, sample, step). 2: usage. 77: no such file.
 #include <algorithm>
@@ -18,23 +18,19 @@
 #include <string>
 #include <vector>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "engine/engine.h"
 #include "runtime/loaded_model.h"
 #include "runtime/plan.h"
+#include "tests/support/counters.h"
+#include "tests/support/host.h"
 
 using namespace llmrt;
+using test::take;
 
 namespace {
-
-uint64_t hash_row(const float* row, int32_t n) {
-  uint64_t h = 1469598103934665603ull;
-  for (int32_t i = 0; i < n; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, row + i, 4);
-    h = (h ^ bits) * 1099511628211ull;
-  }
-  return h;
-}
 
 // What one request handed out: hashes of its logits rows by sample, in order, and its tokens.
 struct Trace {
@@ -43,7 +39,8 @@ struct Trace {
 };
 
 void on_logits(void* user, int32_t sample, float* logits, int32_t n) {
-  static_cast<Trace*>(user)->rows[sample].push_back(hash_row(logits, n));
+  static_cast<Trace*>(user)->rows[sample].push_back(
+      XXH3_64bits(logits, sizeof(float) * static_cast<size_t>(n)));
 }
 
 struct Job {
@@ -54,44 +51,234 @@ struct Job {
   RequestPtr request;
 };
 
-std::unique_ptr<Engine> make_engine(const std::shared_ptr<const LoadedModel>& model,
-                                    const EngineOptions& options) {
-  auto engine = Engine::create(model, options);
-  if (!engine.ok()) {
-    std::fprintf(stderr, "engine: %s\n", std::string(engine.status().message()).c_str());
-    std::exit(1);
+// Requests that run together. Tight: the first two have long answers, and the pool of a schedule holds what the engine expects of them
+// (nothing has finished yet: 60 % of max_tokens). They outgrow it, and the last in rank is preempted.
+struct Group {
+  std::vector<Job> jobs;
+  bool tight = false;
+};
+
+// Attention cuts its keys into chunks at absolute positions: some prompts reach into the second or third. Where the model has a window
+// that prompts can outgrow by more than a block, some do, so that blocks slide out.
+struct Shape {
+  Token n_vocab = 0;
+  int64_t window = 0;
+  [[nodiscard]] bool slides() const { return window > 0 && window + 90 <= kMostPrompt; }
+  [[nodiscard]] int64_t shortest_long() const {
+    return slides() ? std::max<int64_t>(300, window + 90) : 300;
   }
-  return std::move(engine).value();
-}
+  static constexpr int64_t kKeyChunk = 256, kMostPrompt = 700;
+};
+
+struct Totals {
+  EngineCounters seen;
+  int64_t n_steps = 0, n_rows = 0, n_rows_past_chunk = 0, n_rows_past_window = 0;
+};
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : bits_(seed) {}
+  int64_t pick(int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(bits_() % static_cast<uint64_t>(hi - lo + 1));
+  }
+  uint64_t bits() { return bits_(); }
+
+ private:
+  std::mt19937_64 bits_;
+};
 
 RequestPtr submit(Engine& engine, Job& job, Trace& trace) {
   job.params.on_logits = on_logits;
   job.params.user = &trace;
-  auto request = engine.submit(job.prompt, job.params);
-  if (!request.ok()) {
-    std::fprintf(stderr, "submit: %s\n", std::string(request.status().message()).c_str());
-    std::exit(1);
-  }
-  return std::move(request).value();
+  return take(engine.submit(job.prompt, job.params));
 }
 
 void collect(const RequestPtr& request, const Job& job, Trace& trace) {
   for (int32_t s = 0; s < job.params.n; ++s) trace.tokens[s] = request->tokens(s);
 }
 
-void add(EngineCounters& sum, const EngineCounters& c) {
-  sum.preemption += c.preemption;
-  sum.eviction += c.eviction;
-  sum.fork += c.fork;
-  sum.copy_on_write += c.copy_on_write;
-  sum.window_slide += c.window_slide;
-  sum.chunk_border += c.chunk_border;
-  sum.cancel_prefill += c.cancel_prefill;
-  sum.cancel_decode += c.cancel_decode;
-  sum.cancel_suspended += c.cancel_suspended;
-  sum.failed_reserve += c.failed_reserve;
-  sum.budget_stop += c.budget_stop;
-  sum.prefix_hit += c.prefix_hit;
+void append_tokens(std::vector<Token>& prompt, int64_t n, const Shape& shape, Random& random) {
+  for (; n > 0; --n) prompt.push_back(static_cast<Token>(random.pick(200, shape.n_vocab / 2)));
+}
+
+// Some requests share a prefix, so that the cache and forks matter.
+Group draw_group(const Shape& shape, Random& random, bool first) {
+  Group group;
+  std::vector<Token> shared;
+  append_tokens(shared, random.pick(40, 120), shape, random);
+  group.jobs.resize(static_cast<size_t>(random.pick(4, 7)));
+  group.tight = random.pick(0, 2) == 0 || first;
+  const bool has_long = random.pick(0, 2) != 0 || first;
+  const int64_t long_at =
+      group.tight ? 0 : random.pick(0, static_cast<int64_t>(group.jobs.size()) - 1);
+  for (size_t j = 0; j < group.jobs.size(); ++j) {
+    Job& job = group.jobs[j];
+    if (random.pick(0, 1))
+      job.prompt.assign(shared.begin(),
+                        shared.begin() + random.pick(1, static_cast<int64_t>(shared.size())));
+    append_tokens(job.prompt, random.pick(1, 90), shape, random);
+    if (has_long && j == static_cast<size_t>(long_at))
+      append_tokens(job.prompt,
+                    random.pick(shape.shortest_long(), Shape::kMostPrompt) -
+                        static_cast<int64_t>(job.prompt.size()),
+                    shape, random);
+    const bool long_answer = group.tight && j < 2;
+    job.params.max_tokens =
+        static_cast<int32_t>(long_answer ? random.pick(60, 100) : random.pick(8, 24));
+    job.params.n =
+        random.pick(0, 3) == 0 && !long_answer ? static_cast<int32_t>(random.pick(2, 3)) : 1;
+    job.params.seed = static_cast<int64_t>(random.bits() >> 1);
+    job.params.sampling.temperature = random.pick(0, 1) ? 0.0f : 1.0f;
+    job.params.priority = static_cast<int32_t>(random.pick(0, 2));
+    job.params.ignore_eos = true;
+  }
+  return group;
+}
+
+// A fresh engine per request, the whole prompt in one pass, no cache.
+void run_alone(const std::shared_ptr<const LoadedModel>& model, Group& group) {
+  for (Job& job : group.jobs) {
+    EngineOptions options;
+    options.host_stepped = true;
+    options.ctx_tokens = 1024;
+    options.prefix_cache = false;
+    auto engine = take(Engine::create(model, options));
+    RequestPtr request = submit(*engine, job, job.alone);
+    while (engine->step(-1).code() == Code::pending) {
+    }
+    collect(request, job, job.alone);
+  }
+}
+
+EngineOptions draw_options(const LoadedModel& model, const Group& group, Random& random) {
+  EngineOptions options;
+  options.host_stepped = true;
+  options.ctx_tokens = 1024;
+  options.max_running = static_cast<uint32_t>(random.pick(2, 8));
+  options.prefill_chunk = random.pick(0, 2) ? static_cast<uint32_t>(random.pick(1, 70)) : 0;
+  options.max_batch = random.pick(0, 1) ? static_cast<uint32_t>(random.pick(32, 256)) : 0;
+  options.prefix_cache = random.pick(0, 3) != 0;
+  // Room for the largest request and a little more: the others wait.
+  const MemoryPlan plan = plan_memory(*model.backend, model.def, PlanRequest{}).value();
+  int64_t largest = 0, expected = 0;
+  for (size_t j = 0; j < group.jobs.size(); ++j) {
+    const Job& job = group.jobs[j];
+    const auto n_prompt = static_cast<int64_t>(job.prompt.size());
+    largest =
+        std::max(largest, job.params.n * (n_prompt + job.params.max_tokens + options.block_tokens));
+    if (j < 2) expected += n_prompt + job.params.max_tokens * 6 / 10 + options.block_tokens;
+  }
+  const int64_t reserved = kFirstBlock * options.block_tokens;  // blocks that hold no tokens
+  if (group.tight)
+    options.kv_budget = plan.kv_per_token * (std::max(largest, expected) + reserved);
+  else if (random.pick(0, 2))
+    options.kv_budget = plan.kv_per_token * (largest + reserved + random.pick(32, 250));
+  return options;
+}
+
+// Plays the group under one random schedule. Returns the number of steps; -1 when a step failed.
+int run_together(const std::shared_ptr<const LoadedModel>& model, Group& group, Random& random,
+                 Totals& totals) {
+  std::vector<Job>& jobs = group.jobs;
+  for (Job& job : jobs) {
+    job.together = {};
+    job.cancelled = false;
+  }
+  auto engine = take(Engine::create(model, draw_options(*model, group, random)));
+  size_t submitted = 0;
+  int steps = 0;
+  int64_t n_cancels = random.pick(0, 2);
+  const auto budget_kind = random.pick(0, 3);
+  const auto submit_next = [&] {
+    jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
+    ++submitted;
+  };
+  for (;;) {
+    while (submitted < jobs.size() && (steps == 0 ? submitted < 2 : random.pick(0, 9) == 0))
+      submit_next();
+    if (submitted == jobs.size() && n_cancels > 0 && random.pick(0, 150) == 0) {
+      --n_cancels;
+      Job& victim =
+          jobs[static_cast<size_t>(random.pick(0, static_cast<int64_t>(jobs.size()) - 1))];
+      if (victim.request->finish(0) == Finish::none) {
+        victim.cancelled = true;
+        victim.request->cancel(true);
+      }
+    }
+    // A budget of 0 runs one chunk: too small a bite for every step of a real model.
+    int32_t budget = 1'000'000;
+    if (budget_kind == 1)
+      budget = random.pick(0, 3) ? 2000 : 0;
+    else if (budget_kind > 1)
+      budget = static_cast<int32_t>(random.pick(0, 5000));
+    const Status stepped = engine->step(budget);
+    if (stepped.failed()) {
+      std::printf("step %d: %s\n", steps, std::string(stepped.message()).c_str());
+      return -1;
+    }
+    ++steps;
+    if (stepped.code() == Code::pending) continue;
+    if (submitted == jobs.size()) break;
+    submit_next();
+  }
+  for (Job& job : jobs) collect(job.request, job, job.together);
+  test::add_counters(totals.seen, engine->counters());
+  totals.n_steps += steps;
+  return steps;
+}
+
+// False, with a line that says where, when a request differs from its run alone. A cancelled one is a beginning of it.
+bool same_as_alone(const Group& group, const Shape& shape, Totals& totals) {
+  for (size_t j = 0; j < group.jobs.size(); ++j) {
+    const Job& job = group.jobs[j];
+    for (int32_t s = 0; s < job.params.n; ++s) {
+      const auto& rows_alone = job.alone.rows.at(s);
+      const auto& tokens_alone = job.alone.tokens.at(s);
+      const auto rows_at = job.together.rows.find(s);  // none when cancelled early
+      const std::vector<uint64_t> rows =
+          rows_at == job.together.rows.end() ? std::vector<uint64_t>{} : rows_at->second;
+      const auto& tokens = job.together.tokens.at(s);
+      const bool whole = rows.size() == rows_alone.size() && tokens.size() == tokens_alone.size();
+      const bool part = rows.size() <= rows_alone.size() && tokens.size() <= tokens_alone.size();
+      if (job.cancelled ? !part : !whole) {
+        std::printf("request %zu sample %d: %zu rows and %zu tokens alone, %zu and %zu together\n",
+                    j, s, rows_alone.size(), tokens_alone.size(), rows.size(), tokens.size());
+        return false;
+      }
+      const auto row = std::mismatch(rows.begin(), rows.end(), rows_alone.begin()).first;
+      if (row != rows.end()) {
+        std::printf("request %zu (prompt %zu) sample %d: logits differ at step %td\n", j,
+                    job.prompt.size(), s, row - rows.begin());
+        return false;
+      }
+      const auto token = std::mismatch(tokens.begin(), tokens.end(), tokens_alone.begin()).first;
+      if (token != tokens.end()) {
+        std::printf("request %zu sample %d: token %td differs\n", j, s, token - tokens.begin());
+        return false;
+      }
+      totals.n_rows += static_cast<int64_t>(rows.size());
+      for (size_t i = 0; i < rows.size(); ++i) {  // this row sees all keys up to its position
+        const auto position = static_cast<int64_t>(job.prompt.size() + i) - 1;
+        totals.n_rows_past_chunk += position >= Shape::kKeyChunk;
+        totals.n_rows_past_window += shape.window > 0 && position >= shape.window;
+      }
+    }
+  }
+  return true;
+}
+
+void print(const Totals& totals, int n_schedules) {
+  const EngineCounters& seen = totals.seen;
+  std::printf("%d schedules, %" PRId64 " steps, %" PRId64
+              " logits rows bit-equal; preemption %" PRId64 ", eviction %" PRId64 ", fork %" PRId64
+              ", copy_on_write %" PRId64 ", window_slide %" PRId64 ", chunk_border %" PRId64
+              ", cancel prefill/decode/suspended %" PRId64 "/%" PRId64 "/%" PRId64
+              ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64
+              "; rows past a key chunk %" PRId64 ", past the window %" PRId64 "\n",
+              n_schedules, totals.n_steps, totals.n_rows, seen.preemption, seen.eviction, seen.fork,
+              seen.copy_on_write, seen.window_slide, seen.chunk_border, seen.cancel_prefill,
+              seen.cancel_decode, seen.cancel_suspended, seen.failed_reserve, seen.budget_stop,
+              seen.prefix_hit, totals.n_rows_past_chunk, totals.n_rows_past_window);
 }
 
 }  // namespace
@@ -117,199 +304,44 @@ int main(int argc, char** argv) {
     std::printf("skipped: %s\n", std::string(source.status().message()).c_str());
     return 77;
   }
-  auto pool = ThreadPool::create({.n_workers = 2});
-  if (!pool.ok()) return 1;
-  auto host = std::make_shared<Host>(LogSink{}, std::move(pool).value(), "");
-  auto loaded = load_model(host, std::move(source).value(), {}, {}, nullptr);
-  if (!loaded.ok()) {
-    std::fprintf(stderr, "load: %s\n", std::string(loaded.status().message()).c_str());
-    return 1;
-  }
-  const std::shared_ptr<const LoadedModel> model = std::move(loaded).value();
-  const auto n_vocab = static_cast<Token>(model->def.program.n_vocab);
-  // Attention cuts its keys into chunks at absolute positions: some prompts reach into the second or third. Where the model has a
-  // window that prompts can outgrow by more than a block, some do, so that blocks slide out.
-  constexpr int64_t kKeyChunk = 256, kMostPrompt = 700;
-  const auto window = static_cast<int64_t>(model->def.hparams.window);
-  const bool slides = window > 0 && window + 90 <= kMostPrompt;
-  const int64_t shortest_long = slides ? std::max<int64_t>(300, window + 90) : 300;
+  const auto host = test::make_host();
+  const std::shared_ptr<const LoadedModel> model =
+      take(load_model(host, {std::move(source).value()}, {}, nullptr));
+  Shape shape;
+  shape.n_vocab = static_cast<Token>(model->def.program.n_vocab);
+  shape.window = static_cast<int64_t>(model->def.hparams.window);
 
-  EngineCounters seen;
-  int64_t n_steps = 0, n_rows = 0, n_rows_past_chunk = 0, n_rows_past_window = 0;
+  constexpr int kSchedulesOfAGroup = 4;
+  Totals totals;
+  Group group;
   for (int schedule = 0; schedule < n_schedules; ++schedule) {
-    std::mt19937_64 rng(seed * 1000003 + static_cast<uint64_t>(schedule));
-    auto pick = [&](int64_t lo, int64_t hi) {
-      return lo + static_cast<int64_t>(rng() % static_cast<uint64_t>(hi - lo + 1));
-    };
-
-    // Requests, some sharing a prefix so that the cache and forks matter.
-    std::vector<Token> shared;
-    for (int64_t i = pick(40, 120); i > 0; --i)
-      shared.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
-    std::vector<Job> jobs(static_cast<size_t>(pick(4, 7)));
-    // Tight: the first two have long answers, and the pool holds what the engine expects of them (nothing has finished yet: 60 % of
-    // max_tokens). They outgrow it, and the last in rank is preempted.
-    const bool tight = pick(0, 2) == 0 || schedule == 0;
-    const bool has_long = pick(0, 2) != 0 || schedule == 0;
-    const int64_t long_at = tight ? 0 : pick(0, static_cast<int64_t>(jobs.size()) - 1);
-    const Job* long_job = has_long ? &jobs[static_cast<size_t>(long_at)] : nullptr;
-    for (Job& job : jobs) {
-      if (pick(0, 1))
-        job.prompt.assign(shared.begin(),
-                          shared.begin() + pick(1, static_cast<int64_t>(shared.size())));
-      for (int64_t i = pick(1, 90); i > 0; --i)
-        job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
-      if (&job == long_job)
-        for (int64_t i = pick(shortest_long, kMostPrompt) - static_cast<int64_t>(job.prompt.size());
-             i > 0; --i)
-          job.prompt.push_back(static_cast<Token>(pick(200, n_vocab / 2)));
-      const bool long_answer = tight && &job - jobs.data() < 2;
-      job.params.max_tokens = static_cast<int32_t>(long_answer ? pick(60, 100) : pick(8, 24));
-      job.params.n = pick(0, 3) == 0 && !long_answer ? static_cast<int32_t>(pick(2, 3)) : 1;
-      job.params.seed = static_cast<int64_t>(rng() >> 1);
-      job.params.sampling.temperature = pick(0, 1) ? 0.0f : 1.0f;
-      job.params.priority = static_cast<int32_t>(pick(0, 2));
-      job.params.ignore_eos = true;
+    Random random(seed * 1000003 + static_cast<uint64_t>(schedule));
+    if (schedule % kSchedulesOfAGroup == 0) {
+      group = draw_group(shape, random, schedule == 0);
+      if (!host->pool().resize(2).ok()) return 1;
+      run_alone(model, group);
     }
-
-    // Alone: a fresh engine per request, whole prompt in one pass, no cache.
-    if (!host->pool().resize(2).ok()) return 1;
-    for (Job& job : jobs) {
-      EngineOptions options;
-      options.host_stepped = true;
-      options.ctx_tokens = 1024;
-      options.prefix_cache = false;
-      auto engine = make_engine(model, options);
-      RequestPtr request = submit(*engine, job, job.alone);
-      while (engine->step(-1).code() == Code::pending) {
-      }
-      collect(request, job, job.alone);
+    if (!host->pool().resize(static_cast<uint32_t>(random.pick(1, 2))).ok()) return 1;
+    const int steps = run_together(model, group, random, totals);
+    if (steps < 0 || !same_as_alone(group, shape, totals)) {
+      std::printf("schedule %d (seed %" PRIu64 ") failed\n", schedule, seed);
+      return 1;
     }
-
-    // Together.
-    if (!host->pool().resize(static_cast<uint32_t>(pick(1, 2))).ok()) return 1;
-    EngineOptions options;
-    options.host_stepped = true;
-    options.ctx_tokens = 1024;
-    options.max_running = static_cast<uint32_t>(pick(2, 8));
-    options.prefill_chunk = pick(0, 2) ? static_cast<uint32_t>(pick(1, 70)) : 0;
-    options.max_batch = pick(0, 1) ? static_cast<uint32_t>(pick(32, 256)) : 0;
-    options.prefix_cache = pick(0, 3) != 0;
-    // Room for the largest request and a little more: the others wait.
-    const MemoryPlan plan = plan_memory(*model->backend, model->def, PlanRequest{}).value();
-    int64_t largest = 0;
-    for (const Job& job : jobs)
-      largest = std::max(largest, job.params.n * (static_cast<int64_t>(job.prompt.size()) +
-                                                  job.params.max_tokens + options.block_tokens));
-    int64_t expected = 0;
-    for (size_t j = 0; j < 2; ++j)
-      expected += static_cast<int64_t>(jobs[j].prompt.size()) + jobs[j].params.max_tokens * 6 / 10 +
-                  options.block_tokens;
-    const int64_t reserved = kFirstBlock * options.block_tokens;  // blocks that hold no tokens
-    if (tight)
-      options.kv_budget = plan.kv_per_token * (std::max(largest, expected) + reserved);
-    else if (pick(0, 2))
-      options.kv_budget = plan.kv_per_token * (largest + reserved + pick(32, 250));
-    auto engine = make_engine(model, options);
-    size_t submitted = 0;
-    int steps = 0;
-    int64_t n_cancels = pick(0, 2);
-    const auto budget_kind = pick(0, 3);
-    for (;;) {
-      while (submitted < jobs.size() && (steps == 0 ? submitted < 2 : pick(0, 9) == 0)) {
-        jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
-        ++submitted;
-      }
-      if (submitted == jobs.size() && n_cancels > 0 && pick(0, 150) == 0) {
-        --n_cancels;
-        Job& victim = jobs[static_cast<size_t>(pick(0, static_cast<int64_t>(jobs.size()) - 1))];
-        if (victim.request->finish(0) == Finish::none) {
-          victim.cancelled = true;
-          victim.request->cancel(true);
-        }
-      }
-      const int32_t budget = budget_kind == 0   ? -1
-                             : budget_kind == 1 ? 0
-                                                : static_cast<int32_t>(pick(0, 5000));
-      // A budget of 0 runs one chunk: too small a bite for every step of a real model.
-      const Status stepped = engine->step(budget_kind == 1 && pick(0, 3) ? 2000
-                                          : budget < 0                   ? 1'000'000
-                                                                         : budget);
-      if (stepped.failed()) {
-        std::fprintf(stderr, "schedule %d: step: %s\n", schedule,
-                     std::string(stepped.message()).c_str());
-        return 1;
-      }
-      ++steps;
-      if (submitted == jobs.size() && stepped.code() != Code::pending) break;
-      if (stepped.code() != Code::pending && submitted < jobs.size()) {
-        jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
-        ++submitted;
-      }
-    }
-    n_steps += steps;
-    add(seen, engine->counters());
-
-    for (size_t j = 0; j < jobs.size(); ++j) {
-      Job& job = jobs[j];
-      collect(job.request, job, job.together);
-      for (int32_t s = 0; s < job.params.n; ++s) {
-        const auto& a = job.alone.rows[s];
-        const auto& b = job.together.rows[s];
-        const auto& ta = job.alone.tokens[s];
-        const auto& tb = job.together.tokens[s];
-        const bool cut = job.cancelled;
-        if ((!cut && (a.size() != b.size() || ta.size() != tb.size())) ||
-            (cut && (b.size() > a.size() || tb.size() > ta.size()))) {
-          std::printf(
-              "schedule %d (seed %" PRIu64
-              "): request %zu sample %d: %zu rows and %zu tokens alone, %zu and %zu together\n",
-              schedule, seed, j, s, a.size(), ta.size(), b.size(), tb.size());
-          return 1;
-        }
-        for (size_t i = 0; i < b.size(); ++i)
-          if (a[i] != b[i]) {
-            std::printf("schedule %d (seed %" PRIu64
-                        "): request %zu (prompt %zu) sample %d: logits differ at step %zu\n",
-                        schedule, seed, j, job.prompt.size(), s, i);
-            return 1;
-          }
-        for (size_t i = 0; i < tb.size(); ++i)
-          if (ta[i] != tb[i]) {
-            std::printf("schedule %d (seed %" PRIu64
-                        "): request %zu sample %d: token %zu differs\n",
-                        schedule, seed, j, s, i);
-            return 1;
-          }
-        n_rows += static_cast<int64_t>(b.size());
-        for (size_t i = 0; i < b.size(); ++i) {  // the row at this position sees all keys up to it
-          const auto position = static_cast<int64_t>(job.prompt.size() + i) - 1;
-          n_rows_past_chunk += position >= kKeyChunk;
-          n_rows_past_window += window > 0 && position >= window;
-        }
-      }
-    }
-    if (verbose) std::printf("schedule %d: %zu requests, %d steps\n", schedule, jobs.size(), steps);
+    if (verbose)
+      std::printf("schedule %d: %zu requests, %d steps\n", schedule, group.jobs.size(), steps);
   }
-  std::printf("%d schedules, %" PRId64 " steps, %" PRId64
-              " logits rows bit-equal; preemption %" PRId64 ", eviction %" PRId64 ", fork %" PRId64
-              ", copy_on_write %" PRId64 ", window_slide %" PRId64 ", chunk_border %" PRId64
-              ", cancel prefill/decode/suspended %" PRId64 "/%" PRId64 "/%" PRId64
-              ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64
-              "; rows past a key chunk %" PRId64 ", past the window %" PRId64 "\n",
-              n_schedules, n_steps, n_rows, seen.preemption, seen.eviction, seen.fork,
-              seen.copy_on_write, seen.window_slide, seen.chunk_border, seen.cancel_prefill,
-              seen.cancel_decode, seen.cancel_suspended, seen.failed_reserve, seen.budget_stop,
-              seen.prefix_hit, n_rows_past_chunk, n_rows_past_window);
-  if (n_schedules > 0 && n_rows_past_chunk == 0) {
+  print(totals, n_schedules);
+  if (n_schedules > 0 && totals.n_rows_past_chunk == 0) {
     std::printf("no row compared lies past the first key chunk\n");
     return 1;
   }
-  if (n_schedules >= 20 && !slides && seen.preemption == 0) {  // sliding out gives room to others
+  // Where blocks slide out, that gives room to others.
+  if (n_schedules >= 20 && !shape.slides() && totals.seen.preemption == 0) {
     std::printf("nothing was preempted\n");
     return 1;
   }
-  if (n_schedules > 0 && slides && (n_rows_past_window == 0 || seen.window_slide == 0)) {
+  if (n_schedules > 0 && shape.slides() &&
+      (totals.n_rows_past_window == 0 || totals.seen.window_slide == 0)) {
     std::printf("the window never slid\n");
     return 1;
   }
