@@ -91,4 +91,4 @@ function(llmrt_test name)
 endfunction()
 
 # All rooms of the library, bottom up. Test programs that need everything use ROOMS ${LLMRT_ALL_ROOMS}.
-set(LLMRT_ALL_ROOMS base quant formats graph model tokenizer kv sampling runtime chat engine backend_cpu builtin)
+set(LLMRT_ALL_ROOMS base quant formats graph model tokenizer chat_template kv sampling runtime chat engine backend_cpu builtin)

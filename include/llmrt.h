@@ -220,7 +220,7 @@ typedef struct llmrt_device_info {
   const char* name;    /* the processor's own name */
   const char* backend; /* "cpu" */
   const char* driver;  /* CPU: name of the instruction-set table in use: "avx2" */
-  /* bytes; budget: what limits allow this process; -1 unknown */
+  /* bytes, -1 unknown; free: what this process can still take; budget: what it may have in all, by its control group */
   int64_t memory_total, memory_free, memory_budget;
 } llmrt_device_info;
 

@@ -13,7 +13,7 @@ uint64_t KvSlabs::block_bytes(const KvGroup& group, const KvConfig& config) {
 
 Result<std::unique_ptr<KvSlabs>> KvSlabs::create(std::span<const KvGroup> groups,
                                                  const KvConfig& config) {
-  LLMRT_ASSERT(config.block_tokens == 16 || config.block_tokens == 32 || config.block_tokens == 64);
+  LLMRT_ASSERT(is_block_tokens(config.block_tokens));
   if (config.n_blocks <= kFirstBlock)
     return error(Code::invalid_argument, "the KV cache has %u blocks; at least %u are needed",
                  config.n_blocks, kFirstBlock + 1);

@@ -105,7 +105,7 @@ int doctor(const DoctorArgs& args) {
                     ")\nworkers: " + std::to_string(workers) + ", quota: " + json["quota"].dump() +
                     "\nhuge pages: " + json["huge_pages"].dump() +
                     "\nmemory: " + human_bytes(cpu["memory_free"].get<double>()) + " free of " +
-                    human_bytes(cpu["memory_total"].get<double>()) + "\ndevices:";
+                    human_bytes(cpu["memory_budget"].get<double>()) + "\ndevices:";
   for (const Json& device : json["devices"]) out += " " + device["id"].get<std::string>();
   char line[128];
   std::snprintf(line, sizeof line, "\nroofline: %.1f GB/s read, %.0f GFLOP/s, %d threads\n",

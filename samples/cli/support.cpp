@@ -137,6 +137,7 @@ void print_json_line(const Json& json) {
 
 std::string human_bytes(double bytes) {
   const char* const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  if (bytes < 0) return "unknown";
   int unit = 0;
   while (bytes >= 1024 && unit < 4) bytes /= 1024, ++unit;
   char text[32];

@@ -12,8 +12,7 @@ namespace {
 
 // Prompt ids to a request's handle.
 Status submit_prompt(const std::shared_ptr<EngineCore>& core, std::vector<Token> prompt,
-                     const llmrt_gen_options& options, llmrt_request** out) {
-  LLMRT_ASSIGN(GenParams params, core->params_of(options));
+                     GenParams params, const llmrt_gen_options& options, llmrt_request** out) {
   LLMRT_ASSIGN(const Submitted submitted,
                submit_request(core, std::move(params), options, [&](const GenParams& p) {
                  return core->engine().submit(std::move(prompt), p);
@@ -162,6 +161,7 @@ llmrt_status llmrt_submit_text(llmrt_engine* engine, const char* utf8, size_t le
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
+    LLMRT_ASSIGN(GenParams params, e->core->params_of(o));
     LLMRT_ASSIGN(const std::string_view text, bytes_argument("utf8", utf8, len));
     const LoadedModel& model = e->core->model();
     if (!model.tokenizer)
@@ -172,7 +172,7 @@ llmrt_status llmrt_submit_text(llmrt_engine* engine, const char* utf8, size_t le
       return error(Code::invalid_argument,
                    "utf8 is empty and the model adds no token of its own: nothing to continue")
           .at("utf8");
-    return submit_prompt(e->core, std::move(ids), o, out);
+    return submit_prompt(e->core, std::move(ids), std::move(params), o, out);
   };
 }
 
@@ -182,6 +182,7 @@ llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, si
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
+    LLMRT_ASSIGN(GenParams params, e->core->params_of(o));
     LLMRT_TRY(need("tokens", tokens));
     const uint32_t most = e->core->engine().options().ctx_tokens;
     if (n == 0) return refuse("n", "0", "1 to " + std::to_string(most));
@@ -189,7 +190,8 @@ llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, si
     if (n > most)
       return error(Code::context_full, "the prompt has %zu tokens, the context holds %u", n, most)
           .at("ctx_tokens");
-    return submit_prompt(e->core, std::vector<Token>(tokens, tokens + n), o, out);
+    return submit_prompt(e->core, std::vector<Token>(tokens, tokens + n), std::move(params), o,
+                         out);
   };
 }
 
@@ -199,6 +201,7 @@ llmrt_status llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
     LLMRT_TRY(need("out", out));
     LLMRT_ASSIGN(const auto e, get(engine));
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
+    LLMRT_ASSIGN(GenParams params, e->core->params_of(o));
     ChatInput input;
     LLMRT_ASSIGN(input.messages_json, text_argument("messages_json", messages_json));
     LLMRT_ASSIGN(input.tools_json, optional_text("tools_json", o.tools_json));
@@ -207,7 +210,7 @@ llmrt_status llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
     LLMRT_TRY(model.check_chat());
     LLMRT_ASSIGN(std::vector<Token> ids,
                  encode_chat(*model.chat_template, *model.tokenizer, input));
-    return submit_prompt(e->core, std::move(ids), o, out);
+    return submit_prompt(e->core, std::move(ids), std::move(params), o, out);
   };
 }
 

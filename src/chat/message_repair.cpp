@@ -3,9 +3,9 @@
 #include <memory>
 #include <vector>
 
-#include "tokenizer/chat_template_json.h"
-#include "tokenizer/chat_template_source.h"
-#include "tokenizer/chat_template_text.h"
+#include "chat_template/template_json.h"
+#include "chat_template/template_source.h"
+#include "chat_template/template_text.h"
 
 namespace llmrt {
 

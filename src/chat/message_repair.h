@@ -13,7 +13,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "tokenizer/chat_template.h"
+#include "chat_template/chat_template.h"
 
 namespace llmrt {
 

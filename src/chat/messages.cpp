@@ -1,7 +1,7 @@
 #include "chat/messages.h"
 
 #include "chat/message_repair.h"
-#include "tokenizer/chat_template_json.h"
+#include "chat_template/template_json.h"
 
 namespace llmrt {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "tokenizer/chat_template.h"
+#include "chat_template/chat_template.h"
 #include "tokenizer/tokenizer.h"
 
 namespace llmrt {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/limit.h"
+#include "graph/kv_spec.h"
 
 namespace llmrt {
 
@@ -34,7 +35,7 @@ inline constexpr Limit kTrimLevel = {"level", 1, 3};
 }  // namespace limits
 
 inline Status check_block_tokens(int64_t value) {
-  if (value == 16 || value == 32 || value == 64) return {};
+  if (is_block_tokens(value)) return {};
   return refuse("block_tokens", std::to_string(value), "16, 32 and 64");
 }
 

@@ -18,6 +18,9 @@ inline constexpr BlockId kFirstBlock = 2;
 // bytes are taken from the system and go back to it in runs of this many blocks
 inline constexpr uint32_t kSlabBlocks = 64;
 
+// Tokens of a block. One key chunk of attention (256) is a whole number of them.
+constexpr bool is_block_tokens(int64_t n) { return n == 16 || n == 32 || n == 64; }
+
 inline constexpr uint32_t kMaxHeadWidth = 1024;  // of d_k and d_v
 
 enum class AttnKind : uint8_t { full, window };
@@ -33,7 +36,7 @@ struct KvGroup {
 
 struct KvConfig {
   KvCodec codec;
-  uint32_t block_tokens = 32;  // 16, 32 or 64
+  uint32_t block_tokens = 32;  // is_block_tokens()
   uint32_t n_blocks = 0;       // ids 0 .. n_blocks - 1, the two reserved ones included
 };
 

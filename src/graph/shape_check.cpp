@@ -34,7 +34,8 @@ class Checker {
       const QuantFormat& format = format_of(w.type);
       if (w.n == 0 || w.k == 0 || w.k % format.block != 0)
         return error(Code::format, "%s: rows of %u elements, %s needs a multiple of %u",
-                     w.name.c_str(), w.k, format.name, format.block);
+                     w.name.c_str(), w.k, format.name, format.block)
+            .at(w.name);
     }
     return Status();
   }

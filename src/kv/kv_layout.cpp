@@ -48,7 +48,7 @@ Result<KvLayout> make_kv_layout(std::span<const KvGroup> groups, const KvConfig&
   if (groups.empty() || groups.size() != block_bytes.size())
     return error(Code::internal, "the KV layout has %zu groups and %zu block sizes", groups.size(),
                  block_bytes.size());
-  LLMRT_ASSERT(config.block_tokens == 16 || config.block_tokens == 32 || config.block_tokens == 64);
+  LLMRT_ASSERT(is_block_tokens(config.block_tokens));
   LLMRT_ASSERT(config.n_blocks <= kMostBlocks);
   if (config.n_blocks < kFirstBlock + groups.size())
     return error(Code::memory_budget, "the KV budget holds %u blocks, at least %zu are needed",

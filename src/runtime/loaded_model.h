@@ -9,10 +9,10 @@
 
 #include "base/host.h"
 #include "base/status.h"
+#include "chat_template/chat_template.h"
 #include "formats/weight_source.h"
 #include "graph/backend.h"
 #include "model/architecture.h"
-#include "tokenizer/chat_template.h"
 #include "tokenizer/tokenizer.h"
 
 namespace llmrt {

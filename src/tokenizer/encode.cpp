@@ -24,9 +24,9 @@ Result<std::vector<Token>> Tokenizer::Impl::encode_trusted(std::string_view text
                                                            std::span<const TextSpan> trusted,
                                                            bool add_special) const {
   if (text.size() > kMaxText)
-    return error(Code::invalid_argument, "text has %zu bytes, at most %zu are allowed", text.size(),
+    return error(Code::invalid_argument, "utf8 has %zu bytes, at most %zu are allowed", text.size(),
                  kMaxText);
-  LLMRT_TRY(check_utf8("text", text));
+  LLMRT_TRY(check_utf8("utf8", text));
 
   std::vector<SpecialMatch> matches;
   specials_.find(text, trusted, matches);

@@ -18,7 +18,7 @@ TEST_CASE("tokenizer: text to ids and back") {
   REQUIRE_OK(llmrt_detokenize(model.get(), ids, 2, 0, &back));
   CHECK(take(back) == "h\xef\xbf\xbd");  // half a code point
   CHECK(llmrt_tokenize(model.get(), "a\xffz", 3, 0, ids, 16, &n) == LLMRT_ERR_INVALID_ARGUMENT);
-  CHECK(last_error() == "text is not UTF-8: byte 0xff at offset 1");
+  CHECK(last_error() == "utf8 is not UTF-8: byte 0xff at offset 1");
   CHECK(llmrt_tokenize(model.get(), "a", 1, 4, ids, 16, &n) == LLMRT_ERR_INVALID_ARGUMENT);
   const int32_t outside = 258;
   CHECK(llmrt_detokenize(model.get(), &outside, 1, 0, &back) == LLMRT_ERR_INVALID_ARGUMENT);

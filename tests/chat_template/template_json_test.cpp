@@ -1,10 +1,11 @@
+#include "chat_template/template_json.h"
+
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
-#include "tokenizer/chat_template_json.h"
-#include "tokenizer/chat_template_text.h"
+#include "chat_template/template_text.h"
 
 using namespace llmrt;
 using namespace llmrt::jinja;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tokenizer/chat_template.h"
+#include "chat_template/chat_template.h"
 
 namespace llmrt::test {
 

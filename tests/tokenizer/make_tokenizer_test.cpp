@@ -106,7 +106,7 @@ TEST_CASE(
   const auto ids = t->encode("abc\xC3(", false, false);
   REQUIRE_FALSE(ids.ok());
   CHECK(ids.status().code() == Code::invalid_argument);
-  CHECK(ids.status().message() == "text is not UTF-8: byte 0xc3 at offset 3");
+  CHECK(ids.status().message() == "utf8 is not UTF-8: byte 0xc3 at offset 3");
   CHECK(t->decode(Ids{96, 98}, true) == "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 

@@ -63,6 +63,31 @@ uint32_t quota_cpus() {
   return quota > 0 && period > 0 ? static_cast<uint32_t>((quota + period - 1) / period) : 0;
 }
 
+// Bytes, -1: no limit, or not known. Of what is used, file pages that nobody works on are there for the taking.
+struct GroupMemory {
+  int64_t limit = -1, used = -1;
+};
+
+// Control groups of version 2, then 1 (where "no limit" is a number near 2^63).
+GroupMemory group_memory() {
+  GroupMemory m;
+  const char* usage = "/sys/fs/cgroup/memory.current";
+  const char* statistics = "/sys/fs/cgroup/memory.stat";
+  const char* inactive = "\ninactive_file ";
+  m.limit = number_in("/sys/fs/cgroup/memory.max");
+  if (m.limit < 0) {
+    m.limit = number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    usage = "/sys/fs/cgroup/memory/memory.usage_in_bytes";
+    statistics = "/sys/fs/cgroup/memory/memory.stat";
+    inactive = "\ntotal_inactive_file ";
+  }
+  if (m.limit < 0) return m;
+  m.used = number_in(usage);
+  const int64_t idle = SmallText(statistics).number_after(inactive);
+  if (idle > 0 && m.used > idle) m.used -= idle;
+  return m;
+}
+
 // Two hardware threads of one core add nothing to dense arithmetic: count each core once, by its lowest sibling.
 bool first_of_core(int cpu) {
   char path[96];
@@ -107,11 +132,11 @@ MemoryFigures memory_figures() {
   const int64_t pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
   if (pages >= 0 && page_bytes >= 0) m.total = pages * page_bytes;
   const int64_t available = SmallText("/proc/meminfo").number_after("MemAvailable:");  // KiB
-  const int64_t limit = number_in("/sys/fs/cgroup/memory.max");
-  const int64_t used = number_in("/sys/fs/cgroup/memory.current");
-  const int64_t below_limit = limit >= 0 && used >= 0 ? std::max<int64_t>(limit - used, 0) : -1;
+  const GroupMemory group = group_memory();
+  const int64_t below_limit =
+      group.limit >= 0 && group.used >= 0 ? std::max<int64_t>(group.limit - group.used, 0) : -1;
   m.free = least({available >= 0 ? available * 1024 : -1, below_limit});
-  m.budget = least({m.total, limit});
+  m.budget = least({m.total, group.limit});
   return m;
 }
 
