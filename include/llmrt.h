@@ -15,9 +15,9 @@
  * Numbers   outside the range that stands beside an option (none: 0 and up): LLMRT_ERR_INVALID_ARGUMENT, which names option, value
  *           and range.
  * Buffers   out, cap: NULL with cap 0 asks for the size (LLMRT_ERR_BUFFER_TOO_SMALL, and the count is set).
- * Strings   in: UTF-8, NUL-terminated or pointer and length. Out (char **): yours, give back with llmrt_free. const char * in
- *           structs and returns: borrowed; lives as long as its owner, event text until the next `next` on that queue, error
- *           text until the next failure on that thread (or handle).
+ * Strings   in: UTF-8, NUL-terminated or pointer and length. Out (char **): yours, give back with llmrt_free; NULL after a failure.
+ *           const char * in structs and returns: borrowed; lives as long as its owner, event text until the next `next` on that queue,
+ *           error text until the next failure on that thread (or handle).
  * Results   negative: failure (llmrt_last_error, per thread, says what; success does not clear it), 0: done, positive: done,
  *           with news. A function that returns a count returns the negative status instead when it fails.
  * Threads   every function may be called from any thread at any time. After fork() every call in the child answers
@@ -138,7 +138,8 @@ typedef struct llmrt_job llmrt_job;
 typedef struct llmrt_strlist llmrt_strlist;
 
 /* Give a handle back. NULL and a second release do nothing; children of the object keep it alive until they go too.
- * Any thread, callbacks included. Releasing a live request or job cancels it; never waits for it. With the last handle of engine,
+ * Any thread, callbacks included. Releasing a live request or job cancels it; never waits for it; of a session's answer nothing is
+ * kept then, the message it was to answer stays (llmrt_request_cancel can keep it). With the last handle of engine,
  * sessions and requests the engine ends: what it still does is ended, and on_event gets what it has not had, up to DONE, on a
  * thread of the library; threading 1: inside the release. Releasing a paused engine resumes it for what else is held. */
 LLMRT_API void LLMRT_CALL llmrt_runtime_release(llmrt_runtime* runtime);
@@ -176,8 +177,10 @@ typedef void(LLMRT_CALL* llmrt_thread_fn)(void* user, int32_t index, int32_t sta
 
 typedef struct llmrt_runtime_options {
   uint32_t struct_size;
-  int32_t log_level; /* 0 off, 1 error, 2 warning (default), 3 info, 4 debug */
-  llmrt_log_fn log;  /* NULL: no callback */
+  /* 0 off, 1 error, 2 warning (default), 3 info: models and engines made, 4 debug: ends of requests too. For programs that show no
+   * log LLMRT_LOG=debug in the environment writes it to standard error */
+  int32_t log_level;
+  llmrt_log_fn log; /* NULL: no callback */
   /* Both or neither: all memory of the library in this process, weights and KV included. The table is process-wide and
    * fixed by its first use, so set it before anything else is called. */
   llmrt_alloc_fn alloc;
@@ -266,12 +269,13 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_source_add_shard(llmrt_source* source, l
 typedef struct llmrt_model_options {
   uint32_t struct_size;
   int32_t metadata_only; /* 1: no weights; info, metadata, tokenizer and templates work */
-  /* "auto" (default) or a device id: "cpu", or "reference", the slow interpreter that kernels are compared with */
+  /* "auto" (default; "" is the same) or a device id: "cpu", or "reference", the slow interpreter that kernels are compared with */
   const char* devices;
   int64_t host_memory_limit; /* bytes the weights may take, 0: no limit but the machine's */
   /* NULL: the file's; else template text or chatml, llama3, mistral, gemma, phi3 */
   const char* chat_template;
-  /* JSON object {"key": value} laid over the file's metadata; NULL: none */
+  /* JSON object {"key": value} laid over the file's metadata; a key that the file does not have is added, a misspelt one too; NULL:
+   * none */
   const char* metadata_overrides;
   /* cpu: "isa=NAME", NAME scalar, avx2, avx512_vnni or neon; NULL: the best there is */
   const char* backend_options;
@@ -310,7 +314,8 @@ typedef struct llmrt_model_info {
   int64_t n_params, weight_bytes; /* weight_bytes: taken by the loaded weights */
   uint32_t caps;                  /* 1: can generate (weights are loaded) */
   uint32_t pad1;
-  /* "llama", general.name, "Q4_K_M", hexadecimal; live as long as the model */
+  /* "llama", general.name, "Q4_K_M"; hash: hexadecimal, of metadata (overrides included), tensor table, lengths of the files and both
+   * ends of each tensor: tells models apart, does not prove that the bytes between are whole. All live as long as the model */
   const char *arch, *name, *quant, *hash;
   const char* isa; /* the device's instruction-set table; "" if metadata_only */
 } llmrt_model_info;
@@ -353,22 +358,28 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_model_tensor_get(const llmrt_model* mode
 
 typedef struct llmrt_engine_options {
   uint32_t struct_size;
-  int32_t threading;   /* 0: a thread of its own; 1: the host calls llmrt_engine_step */
-  int32_t ctx_tokens;  /* longest sequence, prompt and answer, to 2^22; 0: min(n_ctx_train, 8192) */
-  int32_t max_running; /* sequences computed side by side, 1 to 1024, default 16 */
-  int32_t max_batch;   /* rows of one pass, to 4096; 0: 512 */
+  int32_t threading; /* 0: a thread of its own; 1: the host calls llmrt_engine_step */
+  /* longest sequence, prompt and answer, to 2^22; 0: min(n_ctx_train, 8192), or less where the KV cache holds less. Beyond
+   * n_ctx_train is allowed, the log warns: what the model says there may be poor */
+  int32_t ctx_tokens;
+  int32_t max_running;   /* sequences computed side by side, 1 to 1024, default 16 */
+  int32_t max_batch;     /* rows of one pass, to 4096; 0: 512 */
   int32_t prefill_chunk; /* rows of one request in a pass, to 4096; 0: what fits */
   const char* kv_type;   /* "bf16" (default), "f32", "f16", "k=f16,v=bf16" */
-  int64_t kv_budget;     /* bytes of KV cache, -1: automatic */
-  int32_t prefix_cache;  /* 1 (default): prompts that begin alike share their KV */
+  /* most bytes of KV cache, which is taken block by block as tokens come. -1: for 4 sequences (or max_running, if less) of
+   * ctx_tokens, but no more than a quarter of the free memory. Blocks that could never be of use are not counted */
+  int64_t kv_budget;
+  int32_t prefix_cache; /* 1 (default): prompts that begin alike share their KV */
   /* 0: same file, build, ISA and request give the same bits whatever else runs. Other values come later: ERR_UNSUPPORTED */
   int32_t numerics;
   int32_t block_tokens;  /* tokens per KV block: 16, 32 (default) or 64 */
   int32_t batching;      /* 0 continuous; 1 static, 2 dynamic: to be measured against */
   int32_t batch_wait_us; /* dynamic batching: how long to wait for mates, 0 to 10^7 */
   int32_t queue_limit;   /* waiting requests, 1 to 2^20, default 1024; beyond: ERR_QUEUE_FULL */
-  /* an answer reaches ctx_tokens: 0 ERR_CONTEXT_FULL, 1 it finishes with "length"; 2 as 1, and sessions leave their oldest
-   * turns out of the prompt to make room */
+  /* prompt + max_tokens exceed ctx_tokens: 0 (default) submit refuses with ERR_CONTEXT_FULL, 1 the answer ends there with finish
+   * "length"; 2 as 1, and sessions leave their oldest turns out of the prompt to make room for max_tokens, at most a quarter of
+   * ctx_tokens. Whatever this is, max_tokens -1 goes to the end of the context (or of the KV cache, if that holds less) and ends
+   * there with "length", and a prompt that leaves no room for its answer is ERR_CONTEXT_FULL */
   int32_t overflow;
   int32_t pad0;
   const char* cache_namespace; /* prefixes are shared only inside one namespace; NULL: "" */
@@ -438,11 +449,13 @@ typedef struct llmrt_plan_info {
   uint32_t struct_size;
   int32_t fits; /* 1: weights, KV, compute fit into what is available; kv_budget holds a request */
   int32_t n_devices;
-  int32_t ctx_tokens; /* that the KV figure is for */
+  int32_t ctx_tokens; /* of a sequence, as the engine would have it */
   /* tokens of one sequence, at most n_ctx_train or ctx_tokens; 0: weights alone do not fit */
   int32_t max_ctx_that_fits;
   int32_t pad0;
-  int64_t weights, kv, kv_per_token, compute; /* bytes */
+  /* bytes. kv: the most the cache will take, as kv_budget says; one sequence takes at most kv_per_token times its tokens, in whole
+   * blocks */
+  int64_t weights, kv, kv_per_token, compute;
   int64_t host_total, device_total; /* bytes needed in host memory and on devices with their own */
 } llmrt_plan_info;
 
@@ -470,8 +483,9 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_plan_get_device(const llmrt_plan* plan, 
 
 enum llmrt_event_type {
   LLMRT_EVENT_NONE = 0,
-  LLMRT_EVENT_TEXT = 1,        /* a piece of the answer, whole code points */
-  LLMRT_EVENT_PROGRESS = 4,    /* done of total prompt tokens */
+  LLMRT_EVENT_TEXT = 1, /* a piece of the answer, whole code points */
+  /* done of total prompt tokens: after each pass over a long prompt but the last, which text follows. None if one pass is enough */
+  LLMRT_EVENT_PROGRESS = 4,
   LLMRT_EVENT_SAMPLE_DONE = 5, /* one of n samples has its finish */
   LLMRT_EVENT_DONE = 6         /* always last, exactly once */
 };
@@ -508,11 +522,11 @@ typedef void(LLMRT_CALL* llmrt_logits_fn)(void* user, int32_t sample, float* log
 
 typedef struct llmrt_gen_options {
   uint32_t struct_size;
-  int32_t max_tokens;                   /* -1: to the context's end; 0: only compute the prompt */
-  int32_t n;                            /* samples that share the prompt, 1 to 1024 */
-  int32_t priority;                     /* higher first; beyond 60 and -60 counts as these */
-  int64_t seed;                         /* 0 and up; -1: random (llmrt_usage.seed tells which) */
-  int32_t timeout_ms, stall_timeout_ms; /* whole request; between two tokens; 0: none */
+  int32_t max_tokens; /* -1 (default): to the context's end; 0: only compute the prompt */
+  int32_t n;          /* samples that share the prompt, 1 to 1024 */
+  int32_t priority;   /* higher first; beyond 60 and -60 counts as these */
+  int64_t seed;       /* 0 and up; -1 (default): random (llmrt_usage.seed tells which) */
+  int32_t timeout_ms, stall_timeout_ms; /* whole request; between two tokens; 0 (default): none */
   /* 0: the best token always, to 100; -1 (default): the file's, else 0.8 */
   float temperature;
   /* 0.95, 0.05, 1. top_p, typical_p: 0 and up, 1 is off; min_p: 1 and down, 0 is off */
@@ -557,7 +571,8 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_submit_tokens(llmrt_engine* engine, cons
                                                       size_t n, const llmrt_gen_options* options,
                                                       llmrt_request** out);
 /* Answers a chat: JSON array of {"role", "content"} through the model's template; text in messages never becomes a special token.
- * Any thread. ERR_TEMPLATE: the model has none (set chat_template) or it failed; else as llmrt_submit_text. */
+ * Any thread. ERR_TEMPLATE: the model has none (set chat_template) or it failed; ERR_INVALID_ARGUMENT: no message, or JSON of
+ * another form; else as llmrt_submit_text. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
                                                     const llmrt_gen_options* options,
                                                     llmrt_request** out);
@@ -620,7 +635,7 @@ typedef struct llmrt_session_options {
   uint32_t struct_size;
   int32_t pad0;
   const char* system;     /* first message of the history, counted like any other; NULL: none */
-  const char* tools_json; /* JSON array, NULL: none */
+  const char* tools_json; /* JSON array of objects, NULL: none */
   const char* template_kwargs; /* JSON object, NULL: none */
 } llmrt_session_options;
 
@@ -629,7 +644,8 @@ typedef struct llmrt_session_options {
 LLMRT_API void LLMRT_CALL llmrt_session_options_init(llmrt_session_options* options,
                                                      size_t struct_size);
 /* An empty chat on an engine; needs a chat template.
- * Any thread. ERR_TEMPLATE names the option chat_template; ERR_CLOSED: the engine is. */
+ * Any thread. ERR_TEMPLATE names the option chat_template; ERR_INVALID_ARGUMENT the one that is no such JSON; ERR_CLOSED: the engine
+ * is. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_create(llmrt_engine* engine,
                                                        const llmrt_session_options* options,
                                                        llmrt_session** out);
@@ -642,7 +658,9 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_session_add(llmrt_session* session, cons
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_add_json(llmrt_session* session,
                                                          const char* message_json);
 /* Asks for an answer to the history so far; the answer joins the history when the request ends well (sample 0).
- * Any thread; one request at a time (ERR_BUSY). A failed or rolled back answer leaves the history as it was. */
+ * Any thread; one request at a time (ERR_BUSY). A failed or rolled back answer leaves the history as it was: submitting again tries
+ * again. Submitting right after an answer adds a second one behind it; for another in its place rewind by one message first.
+ * ERR_INVALID_ARGUMENT: no message yet; else as llmrt_submit_chat. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_submit(llmrt_session* session,
                                                        const llmrt_gen_options* options,
                                                        llmrt_request** out);
@@ -669,12 +687,16 @@ LLMRT_API llmrt_status LLMRT_CALL llmrt_session_history(const llmrt_session* ses
 /* ---- blocking convenience ------------------------------------------------------------------------------------------------- */
 
 /* One question, one answer, through the chat template and an engine that the model makes on first use; *out_text is yours (n > 1:
- * sample 0). Any thread; blocks. Errors as llmrt_submit_chat and llmrt_request_wait; delivery must be 0. */
+ * sample 0). An answer that comes to no end of its own goes on to the end of the context, for max_tokens is -1 by default, and there
+ * is no handle to cancel it with: only max_tokens and timeout_ms stop it sooner. After ERR_TIMEOUT its text is lost, and whether
+ * max_tokens cut it off is not told: a request of llmrt_submit_chat keeps the text and has llmrt_request_finish.
+ * Any thread; blocks. Errors as llmrt_submit_chat and llmrt_request_wait; delivery must be 0. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_model_ask(llmrt_model* model, const char* user_text,
                                                   const llmrt_gen_options* options,
                                                   char** out_text);
 /* Adds a user message, waits for the answer, keeps both; *out_text is yours (n > 1: sample 0). After a failure, a cancel by
- * llmrt_engine_close included, the history is as before: partial answers are not kept.
+ * llmrt_engine_close included, the history is as before: partial answers are not kept. What is said at llmrt_model_ask of long
+ * answers, their text and their finish holds here too; llmrt_session_submit is the way with a request.
  * Any thread; blocks. Errors as llmrt_session_submit and llmrt_request_wait; delivery must be 0. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_session_ask(llmrt_session* session, const char* user_text,
                                                     const llmrt_gen_options* options,
@@ -703,8 +725,8 @@ LLMRT_API int32_t LLMRT_CALL llmrt_token_special(const llmrt_model* model, int32
 LLMRT_API uint32_t LLMRT_CALL llmrt_token_attr(const llmrt_model* model, int32_t token);
 /* The prompt text the model's template makes of a chat. tools_json, kwargs_json may be NULL. add_generation_prompt: 0, or else the
  * prompt ends with the opening of the assistant's turn. *out_prompt is yours.
- * Any thread. ERR_TEMPLATE with line and column; ERR_INVALID_ARGUMENT: JSON of another form, or a NUL in the prompt, which
- * *out_prompt could not show (submitting takes it). */
+ * Any thread. ERR_TEMPLATE with line and column, where "chat template", in the template's own words if it raised it;
+ * ERR_INVALID_ARGUMENT: JSON of another form, or a NUL in the prompt, which *out_prompt could not show (submitting takes it). */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_chat_render(const llmrt_model* model,
                                                     const char* messages_json,
                                                     const char* tools_json, const char* kwargs_json,

@@ -1,5 +1,6 @@
-/* A 60 Hz loop that generates between frames: no threads, no callbacks. Each frame gives the engine 2 ms; the rest of the frame
- * belongs to the game (here: sleep). Prints how well the budget was kept and what share of free-running speed is left. */
+/* A 60 Hz loop that generates between frames, without a callback. Each frame gives the engine 2 ms; the rest of the frame belongs to
+ * the game (here: sleep). The engine has no thread of its own; the runtime's worker_threads - 1 work inside step only (worker_threads 1:
+ * none at all). Prints how well the budget was kept and what share of free-running speed is left. */
 #define _POSIX_C_SOURCE 200809L
 #include <llmrt.h>
 #include <stdint.h>

@@ -1,4 +1,8 @@
-/* The whole API in three lines: cc hello.c -lllmrt && ./a.out model.gguf */
+/* The shortest way to an answer: load, ask, release. After the README's install and its PKG_CONFIG_PATH:
+ *
+ *   cc hello.c -o hello $(pkg-config --cflags --libs llmrt) -Wl,-rpath,"$(pkg-config --variable=libdir llmrt)"
+ *   ./hello model.gguf
+ */
 #include <llmrt.h>
 #include <stdio.h>
 

@@ -53,8 +53,9 @@ Result<std::unique_ptr<Backend>> create_cpu_backend(std::shared_ptr<Host> host, 
     return error(Code::not_found, "device cpu:%d does not exist; there is cpu:0", device);
   const KernelTable* table = &default_kernel_table();
   const char* wanted = wanted_kernel_table();
-  if (wanted && !find_kernel_table(wanted))
-    host->log(LogLevel::warn, "LLMRT_CPU_ISA=%s is not available here, using %s", wanted,
+  if (wanted && *wanted && !find_kernel_table(wanted))
+    host->log(LogLevel::warn,
+              "LLMRT_CPU_ISA=%s is unknown or cannot run here, and ignored: using %s", wanted,
               table->name);
   if (!options.empty()) {
     const std::string name(options.substr(0, 4) == "isa=" ? options.substr(4) : "");

@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "progress.h"
 #include "stream.h"
 
 namespace cli {
@@ -56,10 +57,13 @@ Owned<llmrt_request> submit(llmrt_engine* engine, std::span<const int32_t> promp
   return Owned<llmrt_request>(request);
 }
 
-void finish(llmrt_request* request) {
+// Waits; the bar moves from repetition to repetition.
+void finish(llmrt_request* request, ProgressBar& bar, int repetition, int repetitions) {
   llmrt_status status = LLMRT_PENDING;
-  while ((status = llmrt_request_wait(request, 100)) == LLMRT_PENDING)
+  while ((status = llmrt_request_wait(request, 100)) == LLMRT_PENDING) {
     if (interrupted()) throw_interrupted();
+    bar.show(repetition, repetitions + 1);
+  }
   check(status);
 }
 
@@ -86,10 +90,11 @@ void time_prefill(const BenchArgs& args, const Loaded& loaded, std::span<const i
                   int64_t per_token, Figures& figures) {
   const auto engine =
       make_engine(loaded, engine_options(args, args.prompt + 8, 1, false, per_token));
+  ProgressBar bar("prefill", ProgressBar::Of::runs);
   for (int r = 0; r <= args.repetitions; ++r) {
     const double begin = seconds_now();
     const auto request = submit(engine.get(), tokens.first(static_cast<size_t>(args.prompt)), 1);
-    finish(request.get());
+    finish(request.get(), bar, r, args.repetitions);
     const double seconds = seconds_now() - begin;
     if (r == 0) continue;
     figures.prefill_tps.push_back(args.prompt / seconds);
@@ -104,16 +109,16 @@ void time_decode(const BenchArgs& args, const Loaded& loaded, std::span<const in
   const auto engine =
       make_engine(loaded, engine_options(args, static_cast<int>(prompt.size()) + args.n + 8,
                                          args.batch, args.depth > 0, per_token));
+  ProgressBar bar("decode", ProgressBar::Of::runs);
   for (int r = 0; r <= args.repetitions; ++r) {
-    if (args.depth > 0)
-      finish(submit(engine.get(), prompt, 1)
-                 .get());  // the context is shared, so decoding starts at once
+    if (args.depth > 0)  // the context is shared, so decoding starts at once
+      finish(submit(engine.get(), prompt, 1).get(), bar, r, args.repetitions);
     std::vector<Owned<llmrt_request>> requests;
     for (int b = 0; b < args.batch; ++b)
       requests.push_back(submit(engine.get(), prompt, args.n + 1));
     double tps = 0;
     for (const auto& request : requests) {
-      finish(request.get());
+      finish(request.get(), bar, r, args.repetitions);
       const llmrt_usage u = usage_of(request.get());
       if (u.decode_ms > 0) tps += 1e3 * (u.generated_tokens - 1) / u.decode_ms;
     }
@@ -150,12 +155,11 @@ void check_args(const BenchArgs& args) {
 int bench(const BenchArgs& args) {
   check_args(args);
   const Loaded loaded = load(args.model);
-  llmrt_model_info info;
-  info.struct_size = sizeof info;
-  check(llmrt_model_get_info(loaded.model.get(), &info));
+  const llmrt_model_info info = info_of(loaded.model.get());
   const std::vector<int32_t> tokens =
       some_tokens(static_cast<size_t>(std::max({args.prompt, args.depth, 1})), info.n_vocab);
   const int64_t per_token = kv_per_token(loaded, args);
+  warn_beyond_training(loaded, args.engine);
   Figures figures;
   if (args.prompt > 0) time_prefill(args, loaded, tokens, per_token, figures);
   if (args.n > 0) time_decode(args, loaded, tokens, per_token, figures);
@@ -201,11 +205,11 @@ Command add_bench(CLI::App& app) {
   auto args = std::make_shared<BenchArgs>();
   args->model.add_computing(app);
   args->engine.add_to(app);
-  app.add_option("-p", args->prompt, "prompt tokens, 0: no prefill")->capture_default_str();
-  app.add_option("-n", args->n, "decode steps, 0: no decode")->capture_default_str();
-  app.add_option("-b", args->batch, "sequences decoded side by side")->capture_default_str();
-  app.add_option("-r", args->repetitions, "repetitions after one warm-up")->capture_default_str();
-  app.add_option("--depth", args->depth, "tokens in the context before decode is timed")
+  add_number(app, "-p", args->prompt, "prompt tokens, 0: no prefill")->capture_default_str();
+  add_number(app, "-n", args->n, "decode steps, 0: no decode")->capture_default_str();
+  add_number(app, "-b", args->batch, "sequences decoded side by side")->capture_default_str();
+  add_number(app, "-r", args->repetitions, "repetitions after one warm-up")->capture_default_str();
+  add_number(app, "--depth", args->depth, "tokens in the context before decode is timed")
       ->capture_default_str();
   app.add_flag("--json", args->json, "print the figures as JSON");
   return [args] { return bench(*args); };

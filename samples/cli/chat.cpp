@@ -38,6 +38,7 @@ class Chat {
     fill(args.engine, options);
     options.overflow = 2;  // a long talk drops its oldest turns from the prompt
     engine_ = make_engine(loaded_, options);
+    warn_beyond_training(loaded_, args.engine);
     begin(args.system);
   }
 
@@ -69,9 +70,7 @@ class Chat {
 
  private:
   std::string model_name() const {
-    llmrt_model_info info;
-    info.struct_size = sizeof info;
-    check(llmrt_model_get_info(loaded_.model.get(), &info));
+    const llmrt_model_info info = info_of(loaded_.model.get());
     return *info.name ? info.name : args_.model.path;
   }
 
@@ -119,8 +118,12 @@ class Chat {
       std::fprintf(stderr, "(stopped)\n");
       return true;
     }
-    if (status < 0) std::fprintf(stderr, "llmrt: %s\n", llmrt_last_error());
-    return status >= 0;
+    if (status < 0) {
+      std::fprintf(stderr, "llmrt: %s\n", llmrt_last_error());
+      return false;
+    }
+    tell_if_cut(request, 0, args_.gen.options.max_tokens);
+    return true;
   }
 
   // Drops messages from the last one of a role on. False: there is none.
@@ -131,7 +134,6 @@ class Chat {
       check(llmrt_session_rewind(session_.get(), static_cast<int32_t>(i)));
       return true;
     }
-    std::fprintf(stderr, "(nothing to forget)\n");
     return false;
   }
 
@@ -145,16 +147,24 @@ class Chat {
       std::fprintf(stderr, "%s", kHelp);
     } else if (name == "/system") {
       begin(rest);
+      std::fprintf(stderr, "(started again)\n");
     } else if (name == "/clear") {
       begin(system_);
+      std::fprintf(stderr, "(started again)\n");
     } else if (name == "/undo") {
-      forget_last("user");
+      std::fputs(forget_last("user") ? "(forgotten)\n" : "(nothing to forget)\n", stderr);
     } else if (name == "/regen") {
-      if (forget_last("assistant")) answer();
+      if (forget_last("assistant"))
+        answer();
+      else
+        std::fprintf(stderr, "(nothing to answer again)\n");
     } else if (name == "/history") {
       print_json(history());
     } else if (name == "/stats") {
-      if (request_) print_usage(request_.get());
+      if (request_)
+        print_usage(request_.get());
+      else
+        std::fprintf(stderr, "(no answer yet)\n");
     } else {
       std::fprintf(stderr, "%s: no such command; /help lists them\n", name.c_str());
     }

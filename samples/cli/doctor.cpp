@@ -1,11 +1,13 @@
 // llmrt doctor: the text people paste into reports. What the library runs with here and why not with better.
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
 #include "commands.h"
 #include "machine.h"
 #include "options.h"
+#include "plan.h"
 
 namespace cli {
 namespace {
@@ -57,25 +59,57 @@ std::string why_not_better(const std::string& isa) {
 
 Json model_json(const DoctorArgs& args) {
   const Loaded loaded = load(args.model, true);
-  llmrt_model_info info;
-  info.struct_size = sizeof info;
-  check(llmrt_model_get_info(loaded.model.get(), &info));
+  const llmrt_model_info info = info_of(loaded.model.get());
   llmrt_engine_options options;
   llmrt_engine_options_init(&options, sizeof options);
-  const llmrt_plan_info p = info_of(make_plan(loaded, args.model, options).get());
-  return {{"arch", info.arch},
-          {"quant", info.quant},
-          {"fits", p.fits != 0},
-          {"weights", p.weights},
-          {"kv", p.kv},
-          {"host_total", p.host_total},
-          {"max_ctx_that_fits", p.max_ctx_that_fits}};
+  Json json = plan_json(info_of(make_plan(loaded, args.model, options).get()));
+  json["arch"] = info.arch;
+  json["name"] = info.name;
+  json["quant"] = info.quant;
+  json["hash"] = info.hash;
+  return json;
+}
+
+std::string report(const Json& json) {
+  const auto text = [](const Json& value) {
+    if (value.is_null()) return std::string("unknown");
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  const Json& cpu = json["devices"][0];
+  const Json& quota = json["quota"];
+  const Json& memory = json["memory"];
+  std::string out = "llmrt " + text(json["version"]) + ", tool built by " + text(json["build"]) +
+                    "\nsystem: " + text(json["system"]["os"]) + ", " +
+                    text(json["system"]["kernel"]) + "\nprocessor: " + text(cpu["name"]) +
+                    "\nkernels: " + text(json["isa"]) + " (" + text(json["isa_why_not_better"]) +
+                    ")\nworkers: " + text(json["workers"]) +
+                    "; CPUs allowed: " + text(quota["allowed_cpus"]) + ", by the control group: " +
+                    (quota["cgroup_cpus"].is_null() ? "no limit" : text(quota["cgroup_cpus"])) +
+                    "\nhuge pages: " + text(json["huge_pages"]["transparent"]) +
+                    "\nmemory: " + human_bytes(memory["free"].get<double>()) + " free of " +
+                    human_bytes(memory["budget"].get<double>()) + "\ndevices:";
+  for (const Json& device : json["devices"]) out += " " + text(device["id"]);
+  char line[128];
+  const Json& roof = json["roofline"];
+  std::snprintf(line, sizeof line, "\nroofline: %.1f GB/s read, %.0f GFLOP/s, %d threads\n",
+                roof["read_gbps"].get<double>(), roof["gflops"].get<double>(),
+                roof["threads"].get<int>());
+  out += line;
+  if (!json.contains("model")) return out;
+  const Json& model = json["model"];
+  const std::string name = text(model["name"]);
+  out += "model: " + (name.empty() ? "no name" : name) + ", " + text(model["arch"]) + ", " +
+         text(model["quant"]) + ", hash " + text(model["hash"]) + "\n" + plan_text(model);
+  std::snprintf(line, sizeof line, "  at most %.0f tokens/s: each reads all weights\n",
+                model["decode_limit_tps"].get<double>());
+  return out + line;
 }
 
 int doctor(const DoctorArgs& args) {
   const int32_t workers = llmrt_runtime_workers(nullptr);
   check(workers);
-  Json json = {{"version", llmrt_version_string()}};
+  Json json = {{"version", llmrt_version_string()}, {"build", build_text()}};
+  json["system"] = system_json();
   json["devices"] = devices_json(nullptr);
   const Json cpu = json["devices"][0];  // a copy: members added below move the others
   const std::string isa = cpu["driver"].get<std::string>();
@@ -99,20 +133,7 @@ int doctor(const DoctorArgs& args) {
     print_json(json);
     return 0;
   }
-  std::string out = "llmrt " + json["version"].get<std::string>() +
-                    "\nprocessor: " + cpu["name"].get<std::string>() + "\nkernels: " + isa + " (" +
-                    json["isa_why_not_better"].get<std::string>() +
-                    ")\nworkers: " + std::to_string(workers) + ", quota: " + json["quota"].dump() +
-                    "\nhuge pages: " + json["huge_pages"].dump() +
-                    "\nmemory: " + human_bytes(cpu["memory_free"].get<double>()) + " free of " +
-                    human_bytes(cpu["memory_budget"].get<double>()) + "\ndevices:";
-  for (const Json& device : json["devices"]) out += " " + device["id"].get<std::string>();
-  char line[128];
-  std::snprintf(line, sizeof line, "\nroofline: %.1f GB/s read, %.0f GFLOP/s, %d threads\n",
-                roof.read_gbps, roof.gflops, roof.threads);
-  out += line;
-  if (json.contains("model")) out += "model: " + json["model"].dump() + "\n";
-  write_out(out);
+  write_out(report(json));
   return 0;
 }
 

@@ -7,13 +7,10 @@ namespace cli {
 constexpr size_t kBufferFloats = size_t{64} << 20;  // 256 MiB
 
 Evaluator::Evaluator(const Loaded& loaded, const std::string& kv_type, size_t n_tokens) {
-  llmrt_model_info info;
-  info.struct_size = sizeof info;
-  check(llmrt_model_get_info(loaded.model.get(), &info));
-  n_vocab_ = static_cast<size_t>(info.n_vocab);
+  n_vocab_ = static_cast<size_t>(info_of(loaded.model.get()).n_vocab);
   llmrt_engine_options options;
   llmrt_engine_options_init(&options, sizeof options);
-  if (!kv_type.empty()) options.kv_type = kv_type.c_str();
+  options.kv_type = kv_type.c_str();
   options.ctx_tokens = static_cast<int32_t>(n_tokens);
   options.max_running = 1;
   engine_ = make_engine(loaded, options);

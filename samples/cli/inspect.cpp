@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "plan.h"
 
 namespace cli {
 namespace {
@@ -19,9 +20,7 @@ struct InspectArgs {
 };
 
 Json info_json(llmrt_model* model) {
-  llmrt_model_info info;
-  info.struct_size = sizeof info;
-  check(llmrt_model_get_info(model, &info));
+  const llmrt_model_info info = info_of(model);
   return {{"arch", info.arch},
           {"name", info.name},
           {"quant", info.quant},
@@ -79,7 +78,7 @@ Json tensors_json(llmrt_model* model) {
 }
 
 // A file that can only be looked at, a vocabulary or an architecture of another runtime, has no plan: {"none": why}.
-Json plan_json(const Loaded& loaded, const InspectArgs& args, bool only_looked_at) {
+Json plan_or_why_not(const Loaded& loaded, const InspectArgs& args, bool only_looked_at) {
   llmrt_engine_options options;
   llmrt_engine_options_init(&options, sizeof options);
   fill(args.engine, options);
@@ -90,15 +89,7 @@ Json plan_json(const Loaded& loaded, const InspectArgs& args, bool only_looked_a
     if (!only_looked_at || failure.status == LLMRT_ERR_INVALID_ARGUMENT) throw;
     return {{"none", failure.sentence}};
   }
-  const llmrt_plan_info info = info_of(plan.get());
-  return {{"fits", info.fits != 0},
-          {"ctx_tokens", info.ctx_tokens},
-          {"max_ctx_that_fits", info.max_ctx_that_fits},
-          {"weights", info.weights},
-          {"kv", info.kv},
-          {"kv_per_token", info.kv_per_token},
-          {"compute", info.compute},
-          {"host_total", info.host_total}};
+  return plan_json(info_of(plan.get()));
 }
 
 void print_listing(const Json& json) {
@@ -126,17 +117,10 @@ void print_listing(const Json& json) {
   for (const auto& [type, sum] : by_type)
     out += "  " + type + ": " + std::to_string(sum.first) + " tensors, " +
            human_bytes(static_cast<double>(sum.second)) + "\n";
-  if (const Json& plan = json["plan"]; plan.contains("none")) {
+  if (const Json& plan = json["plan"]; plan.contains("none"))
     out += "\nno plan: " + plan["none"].get<std::string>() + "\n";
-  } else {
-    const auto bytes = [&](const char* key) { return human_bytes(plan[key].get<double>()); };
-    out += "\nplan for this machine (" + std::to_string(plan["ctx_tokens"].get<int>()) +
-           " tokens of context)\n  weights " + bytes("weights") + ", KV up to " + bytes("kv") +
-           " (" + bytes("kv_per_token") + " a token), compute " + bytes("compute") + ": " +
-           (plan["fits"].get<bool>() ? "fits" : "does not fit") +
-           "; longest context that fits: " + std::to_string(plan["max_ctx_that_fits"].get<int>()) +
-           "\n";
-  }
+  else
+    out += "\nplan for this machine\n" + plan_text(plan);
   write_out(out);
 }
 
@@ -146,7 +130,8 @@ int inspect(const InspectArgs& args) {
   json["model"] = info_json(loaded.model.get());
   json["metadata"] = metadata_json(loaded.model.get(), args.all);
   json["tensors"] = tensors_json(loaded.model.get());
-  json["plan"] = plan_json(loaded, args, json["model"]["n_embd"] == 0);
+  json["plan"] = plan_or_why_not(loaded, args, json["model"]["n_embd"] == 0);
+  warn_beyond_training(loaded, args.engine);
   if (args.json)
     print_json(json);
   else

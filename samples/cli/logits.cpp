@@ -58,7 +58,9 @@ Command add_logits(CLI::App& app) {
   app.add_option("--tokens", args->tokens, "token ids, comma separated")
       ->required()
       ->type_name("IDS");
-  app.add_option("--out", args->out, "file to write")->required()->type_name("FILE");
+  app.add_option("--out", args->out, "file to write: raw float32, [tokens, n_vocab]")
+      ->required()
+      ->type_name("FILE");
   return [args] { return logits(*args); };
 }
 

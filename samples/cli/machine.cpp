@@ -1,6 +1,7 @@
 #include "machine.h"
 
 #include <sched.h>
+#include <sys/utsname.h>
 
 #include <cstdio>
 #include <fstream>
@@ -57,6 +58,33 @@ std::vector<TableCheck> check_tables() {
     checks.push_back(std::move(check));
   }
   return checks;
+}
+
+Json system_json() {
+  Json json = {{"os", nullptr}, {"kernel", nullptr}};
+  std::ifstream release("/etc/os-release");
+  constexpr std::string_view kName = "PRETTY_NAME=";
+  for (std::string line; std::getline(release, line);) {
+    if (!line.starts_with(kName)) continue;
+    line.erase(0, kName.size());
+    std::erase(line, '"');
+    json["os"] = line;
+  }
+  if (utsname name; uname(&name) == 0)
+    json["kernel"] = std::string(name.sysname) + " " + name.release + " " + name.machine;
+  return json;
+}
+
+std::string build_text() {
+#if defined(__clang__)
+  std::string text = __VERSION__;
+#else
+  std::string text = "g++ " __VERSION__;
+#endif
+#if !defined(NDEBUG)
+  text += ", asserts on";
+#endif
+  return text;
 }
 
 Json quota_json() {

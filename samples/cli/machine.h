@@ -12,8 +12,10 @@ struct TableCheck {
 };
 std::vector<TableCheck> check_tables();
 
-Json quota_json();       // CPUs allowed by affinity and cgroup
-Json huge_pages_json();  // transparent huge pages
+Json system_json();        // {"os", "kernel"}
+std::string build_text();  // what this tool was compiled by
+Json quota_json();         // CPUs allowed by affinity and cgroup
+Json huge_pages_json();    // transparent huge pages
 
 // One measured second: how fast memory can be read and how fast floats can be multiplied, all threads together.
 struct Roofline {

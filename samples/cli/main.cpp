@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "options.h"
+#include "usage.h"
 
 namespace {
 
@@ -30,22 +31,6 @@ constexpr Entry kEntries[] = {
 
 // A word of later versions is a refusal, not a slip of the pen.
 constexpr std::string_view kLater[] = {"quantize", "convert", "serve"};
-
-// A word that looks like an option and is none: the mistake to name first, whatever else it led to.
-std::string unknown_option(const CLI::App& app) {
-  for (const std::string& word : app.remaining(false))
-    if (word.size() > 1 && word[0] == '-' && word != "--") return word;
-  return {};
-}
-
-std::string command_of(const CLI::App& app) {
-  return app.get_parent() ? "llmrt " + app.get_name() : "llmrt";
-}
-
-int usage_error(const std::string& sentence, const CLI::App& app) {
-  std::fprintf(stderr, "llmrt: %s (see %s --help)\n", sentence.c_str(), command_of(app).c_str());
-  return 2;
-}
 
 bool is_command(std::string_view word) {
   return std::any_of(std::begin(kEntries), std::end(kEntries),
@@ -99,13 +84,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-    const CLI::App* at = &app;
-    for (const CLI::App* sub : app.get_subcommands()) at = sub;
-    for (const CLI::App* level : {static_cast<const CLI::App*>(&app), at})
-      if (const std::string word = unknown_option(*level); !word.empty())
-        return usage_error(word + " is no option of " + command_of(*level), *level);
-    return usage_error(e.what(), *at);
+    return cli::answer_unparsed(e, app, argc, argv);
   }
   if (const llmrt_status status = llmrt_check_version(LLMRT_VERSION); status < 0) {
     std::fprintf(stderr, "llmrt: %s\n", llmrt_last_error());

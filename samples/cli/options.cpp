@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 #include "progress.h"
@@ -48,13 +49,6 @@ std::string template_text(const std::string& name_or_file) {
   return read_file(name_or_file);
 }
 
-// The conversion takes a number beyond 64 bits for the last one that there is.
-std::string beyond_64_bits(const std::string& number) {
-  errno = 0;
-  std::strtoll(number.c_str(), nullptr, 0);
-  return errno == ERANGE ? number + " is beyond 64 bits" : "";
-}
-
 // llmrt_model_options and what it points to.
 struct ModelOptions {
   explicit ModelOptions(const ModelArgs& args)
@@ -83,12 +77,13 @@ constexpr FieldFlag kFieldFlags[] = {
     {"worker_threads", "--threads"},
     {"devices", "--device"},
     {"chat_template", "--chat-template"},
-    {"metadata overrides", "--override"},
+    {"metadata_overrides", "--override"},
     {"ctx_tokens", "--ctx"},
     {"ctx_tokens", "--tokens"},
     {"kv_type", "--kv-type"},
     {"max_tokens", "--max-tokens"},
     {"n", "--samples"},
+    {"n", "--n"},
     {"seed", "--seed"},
     {"temperature", "--temp"},
     {"top_k", "--top-k"},
@@ -123,6 +118,14 @@ void name_option(Failure& failure, const CLI::App& app) {
       failure.sentence += ", or --raw for plain text";
     else if (app.get_name() == "chat")
       failure.sentence += ", or llmrt run --raw for plain text";
+  }
+  if (failure.status == LLMRT_ERR_CONTEXT_FULL) {  // its advice: raise ctx_tokens
+    for (const FieldFlag& row :
+         {FieldFlag{"ctx_tokens", "--ctx"}, {"max_tokens", "--max-tokens"}}) {
+      const size_t at = failure.sentence.rfind(row.field);
+      if (at != std::string::npos && app.get_option_no_throw(row.flag))
+        failure.sentence.replace(at, std::string_view(row.field).size(), row.flag);
+    }
   }
   if (!bad_value) return;
   const FieldFlag* found = nullptr;
@@ -169,12 +172,29 @@ CLI::Option* add_texts(CLI::App& app, const std::string& names, std::vector<std:
       ->type_name("TEXT");
 }
 
+std::string wrong_number(const std::string& text) {
+  char* end = nullptr;
+  std::strtold(text.c_str(), &end);
+  return text.empty() || *end != '\0' ? '"' + text + "\"; wanted is a number" : "";
+}
+
+// CLI11 would take a number beyond 64 bits for the last one that there is.
+std::string wrong_whole_number(const std::string& text, size_t bits) {
+  char* end = nullptr;
+  errno = 0;
+  const long long number = std::strtoll(text.c_str(), &end, 0);
+  if (text.empty() || *end != '\0') return '"' + text + "\"; wanted is a whole number";
+  if (errno == ERANGE || (bits == 32 && number != static_cast<int32_t>(number)))
+    return text + " is beyond " + std::to_string(bits) + " bits";
+  return {};
+}
+
 CLI::Option* ModelArgs::add_path(CLI::App& app) {
   return app.add_option("MODEL", path, "GGUF file (of a split one: the first part)");
 }
 
 void ModelArgs::add_threads(CLI::App& app) {
-  app.add_option("-t,--threads", threads, "worker threads, 0: physical cores within the quota");
+  add_number(app, "-t,--threads", threads, "worker threads, 0: physical cores within the quota");
 }
 
 CLI::Option* ModelArgs::add_device(CLI::App& app) {
@@ -232,14 +252,35 @@ Loaded load(const ModelArgs& args, bool metadata_only) {
   return loaded;
 }
 
+llmrt_model_info info_of(const llmrt_model* model) {
+  llmrt_model_info info;
+  info.struct_size = sizeof info;
+  check(llmrt_model_get_info(model, &info));
+  return info;
+}
+
+EngineArgs::EngineArgs() {
+  llmrt_engine_options options;
+  llmrt_engine_options_init(&options, sizeof options);
+  kv_type = options.kv_type;
+}
+
 void EngineArgs::add_to(CLI::App& app) {
-  app.add_option("--ctx", ctx,
-                 "context in tokens, 0: what the model was trained for, at most 8192");
+  add_number(app, "--ctx", ctx,
+             "context in tokens, 0: what the model was trained for, at most 8192");
   add_kv_type(app);
 }
 
 void EngineArgs::add_kv_type(CLI::App& app) {
-  app.add_option("--kv-type", kv_type, "how the KV cache is stored: bf16, f16, f32, or k=X,v=Y");
+  app.add_option("--kv-type", kv_type, "how the KV cache is stored: bf16, f16, f32, or k=X,v=Y")
+      ->capture_default_str();
+}
+
+void warn_beyond_training(const Loaded& loaded, const EngineArgs& args) {
+  const int32_t trained = info_of(loaded.model.get()).n_ctx_train;
+  if (trained > 0 && args.ctx > trained)
+    std::fprintf(stderr, "llmrt: --ctx %d is beyond the %d tokens the model was trained for\n",
+                 args.ctx, trained);
 }
 
 Owned<llmrt_plan> make_plan(const Loaded& loaded, const ModelArgs& model,
@@ -260,7 +301,7 @@ llmrt_plan_info info_of(const llmrt_plan* plan) {
 
 void fill(const EngineArgs& args, llmrt_engine_options& options) {
   options.ctx_tokens = args.ctx;
-  if (!args.kv_type.empty()) options.kv_type = args.kv_type.c_str();
+  options.kv_type = args.kv_type.c_str();
 }
 
 Owned<llmrt_engine> make_engine(const Loaded& loaded, const llmrt_engine_options& options) {
@@ -275,37 +316,39 @@ GenArgs::GenArgs() {
 }
 
 void GenArgs::add_to(CLI::App& app) {
-  app.add_option("-n,--max-tokens", options.max_tokens,
-                 "most tokens of an answer, -1: to the context's end")
+  add_number(app, "-n,--max-tokens", options.max_tokens,
+             "most tokens of an answer, -1: to the context's end")
       ->capture_default_str();
-  app.add_option("--temp", options.temperature,
-                 "temperature, 0: always the best token, -1: the model's own");
-  app.add_option("--seed", options.seed, "seed of the draws, -1: random")->check(beyond_64_bits);
-  app.add_option("--top-k", options.top_k, "keep the K best tokens, 0: off")->capture_default_str();
-  app.add_option("--top-p", options.top_p, "keep the best tokens up to this mass, 1: off")
+  add_number(app, "--temp", options.temperature,
+             "temperature, 0: always the best token, -1: the file's, else 0.8")
       ->capture_default_str();
-  app.add_option("--min-p", options.min_p, "drop tokens below this share of the best, 0: off")
+  add_number(app, "--seed", options.seed, "seed of the draws, -1: random")->capture_default_str();
+  add_number(app, "--top-k", options.top_k, "keep the K best tokens, 0: off")
       ->capture_default_str();
-  app.add_option("--typical-p", options.typical_p, "locally typical sampling, 1: off");
-  app.add_option("--repeat-penalty", options.repeat_penalty,
-                 "divides the logits of recent tokens, 1: off");
-  app.add_option("--repeat-last-n", options.penalty_last_n, "how many tokens are recent, -1: all");
-  app.add_option("--frequency-penalty", options.frequency_penalty, "per occurrence");
-  app.add_option("--presence-penalty", options.presence_penalty, "once per token");
-  app.add_option("--xtc-probability", options.xtc_probability, "exclude top choices");
-  app.add_option("--xtc-threshold", options.xtc_threshold, "for XTC");
-  app.add_option("--dry-multiplier", options.dry_multiplier,
-                 "penalty of repeated sequences, 0: off");
-  app.add_option("--dry-base", options.dry_base, "its growth with each further token")
+  add_number(app, "--top-p", options.top_p, "keep the best tokens up to this mass, 1: off")
       ->capture_default_str();
-  app.add_option("--dry-allowed-length", options.dry_allowed_length,
-                 "longest repetition that is free")
+  add_number(app, "--min-p", options.min_p, "drop tokens below this share of the best, 0: off")
+      ->capture_default_str();
+  add_number(app, "--typical-p", options.typical_p, "locally typical sampling, 1: off");
+  add_number(app, "--repeat-penalty", options.repeat_penalty,
+             "divides the logits of recent tokens, 1: off");
+  add_number(app, "--repeat-last-n", options.penalty_last_n, "how many tokens are recent, -1: all");
+  add_number(app, "--frequency-penalty", options.frequency_penalty, "per occurrence");
+  add_number(app, "--presence-penalty", options.presence_penalty, "once per token");
+  add_number(app, "--xtc-probability", options.xtc_probability, "exclude top choices");
+  add_number(app, "--xtc-threshold", options.xtc_threshold, "for XTC");
+  add_number(app, "--dry-multiplier", options.dry_multiplier,
+             "penalty of repeated sequences, 0: off");
+  add_number(app, "--dry-base", options.dry_base, "its growth with each further token")
+      ->capture_default_str();
+  add_number(app, "--dry-allowed-length", options.dry_allowed_length,
+             "longest repetition that is free")
       ->capture_default_str();
   add_text(app, "--sampler-chain", sampler_chain,
            "the sampling steps in their order, A;B;C; \"\": none");
-  app.add_option("--timeout-ms", options.timeout_ms, "give up after so long, 0: never");
-  app.add_option("--stall-timeout-ms", options.stall_timeout_ms,
-                 "give up when no token comes for so long, 0: never");
+  add_number(app, "--timeout-ms", options.timeout_ms, "give up after so long, 0: never");
+  add_number(app, "--stall-timeout-ms", options.stall_timeout_ms,
+             "give up when no token comes for so long, 0: never");
   app.add_flag("--ignore-eos", options.ignore_eos, "do not end at an end-of-turn token");
   std::vector<std::string>& stops = stop;
   add_texts(app, "--stop", stops, "end the answer before TEXT (repeatable)");
@@ -337,20 +380,22 @@ const llmrt_gen_options& GenArgs::finished() {
 }
 
 void PromptArgs::add_to(CLI::App& app, bool with_positional) {
-  CLI::Option* t = add_text(app, "-p,--prompt", text, "the text");
+  CLI::Option* t = add_text(app, "-p,--prompt", text, "the text, also one that begins with -");
   CLI::Option* f = add_text(app, "-f,--file", file, "the text, byte for byte; -: standard input")
                        ->type_name("FILE");
   f->excludes(t);
   if (with_positional)
-    add_text(app, "PROMPT", positional, "the same as -p")->excludes(t)->excludes(f);
+    add_text(app, "PROMPT", positional,
+             "the text; without it, -p and -f, standard input is read, unless that is a terminal")
+        ->excludes(t)
+        ->excludes(f);
 }
 
 std::string PromptArgs::read() const {
-  const bool typed = text || positional;
-  if (!typed && !file && isatty(STDIN_FILENO))
+  if (!typed() && !file && isatty(STDIN_FILENO))
     fail_usage("no prompt: give it as an argument, with -p TEXT or with -f FILE");
   std::string content = text ? *text : positional ? *positional : read_file(file ? *file : "-");
-  check_utf8(typed ? "the prompt" : file && *file != "-" ? *file : "standard input", content);
+  check_utf8(typed() ? "the prompt" : file && *file != "-" ? *file : "standard input", content);
   return content;
 }
 

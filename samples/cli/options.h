@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "support.h"
@@ -38,10 +39,14 @@ Loaded load(const ModelArgs& args, bool metadata_only = false);
 struct EngineArgs {
   int ctx = 0;
   std::string kv_type;
+  EngineArgs();  // the library's own kv_type
   void add_to(CLI::App& app);
   void add_kv_type(CLI::App& app);
 };
 void fill(const EngineArgs& args, llmrt_engine_options& options);
+// On standard error.
+void warn_beyond_training(const Loaded& loaded, const EngineArgs& args);
+llmrt_model_info info_of(const llmrt_model* model);
 // What the file and an engine would take, with the options that the model was loaded with.
 Owned<llmrt_plan> make_plan(const Loaded& loaded, const ModelArgs& model,
                             const llmrt_engine_options& options);
@@ -64,6 +69,7 @@ struct GenArgs {
 struct PromptArgs {
   std::optional<std::string> text, file, positional;
   void add_to(CLI::App& app, bool with_positional);
+  bool typed() const { return text || positional; }
   // Well-formed UTF-8, or a failure that names where it came from.
   std::string read() const;
 };
@@ -76,6 +82,22 @@ CLI::Option* add_text(CLI::App& app, const std::string& names, std::optional<std
                       const std::string& help);
 CLI::Option* add_texts(CLI::App& app, const std::string& names, std::vector<std::string>& into,
                        const std::string& help);
+
+// What is wrong with a number that was typed, "" if nothing is.
+std::string wrong_number(const std::string& text);
+std::string wrong_whole_number(const std::string& text, size_t bits);
+
+// An option that takes a number, and says so where it gets none.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& names, Number& into,
+                        const std::string& help) {
+  return app.add_option(names, into, help)->check([](const std::string& text) {
+    if constexpr (std::is_floating_point_v<Number>)
+      return wrong_number(text);
+    else
+      return wrong_whole_number(text, 8 * sizeof(Number));
+  });
+}
 
 // The library names fields of its structs; the user typed options of the subcommand. A bad value is a usage error.
 void name_option(Failure& failure, const CLI::App& app);

@@ -154,12 +154,15 @@ Command add_perplexity(CLI::App& app) {
   args->engine.ctx = 512;
   args->model.add_computing(app);
   app.add_option("FILE", args->file, "UTF-8 text")->required();
-  app.add_option("--ctx", args->engine.ctx, "tokens of a window")->capture_default_str();
+  add_number(app, "--ctx", args->engine.ctx, "tokens of a window; its second half is scored")
+      ->capture_default_str();
   args->engine.add_kv_type(app);
-  app.add_option("--windows", args->windows, "only the first N windows, 0: all");
-  add_text(app, "--kl-base", args->kl_base, "logits of the first window by a reference")
+  add_number(app, "--windows", args->windows, "only the first N windows, 0: all");
+  add_text(app, "--kl-base", args->kl_base,
+           "logits of the first window by a reference, as llmrt logits --out writes them")
       ->type_name("FILE");
-  app.add_flag("--json", args->json, "print the figures as JSON");
+  app.add_flag("--json", args->json,
+               "print the figures as JSON; n_scored: how many tokens were scored");
   return [args] { return perplexity(*args); };
 }
 

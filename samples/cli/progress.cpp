@@ -9,8 +9,8 @@
 
 namespace cli {
 
-ProgressBar::ProgressBar(std::string what)
-    : what_(std::move(what)), on_(isatty(STDERR_FILENO) != 0), begin_(seconds_now()) {}
+ProgressBar::ProgressBar(std::string what, Of of)
+    : what_(std::move(what)), of_(of), on_(isatty(STDERR_FILENO) != 0), begin_(seconds_now()) {}
 
 void ProgressBar::show(int64_t done, int64_t total) {
   if (!on_ || total <= 0 || seconds_now() - begin_ < 0.2) return;
@@ -19,18 +19,24 @@ void ProgressBar::show(int64_t done, int64_t total) {
   const int full = static_cast<int>(share * kWidth);
   const std::string bar = std::string(static_cast<size_t>(full), '#') +
                           std::string(static_cast<size_t>(kWidth - full), '.');
-  std::fprintf(stderr, "\r%s [%s] %3.0f %%  %s of %s ", what_.c_str(), bar.c_str(), share * 100,
-               human_bytes(static_cast<double>(done)).c_str(),
-               human_bytes(static_cast<double>(total)).c_str());
+  const auto amount = [&](int64_t n) {
+    return of_ == Of::bytes ? human_bytes(static_cast<double>(n)) : std::to_string(n);
+  };
+  char percent[16];
+  std::snprintf(percent, sizeof percent, "%3.0f %%", share * 100);
+  std::string line =
+      what_ + " [" + bar + "] " + percent + "  " + amount(done) + " of " + amount(total) + " ";
+  if (line == shown_) return;
+  std::fprintf(stderr, "\r%s", line.c_str());
   std::fflush(stderr);
-  shown_ = true;
+  shown_ = std::move(line);
 }
 
 void ProgressBar::clear() {
-  if (!shown_) return;
+  if (shown_.empty()) return;
   std::fprintf(stderr, "\r\033[K");
   std::fflush(stderr);
-  shown_ = false;
+  shown_.clear();
 }
 
 }  // namespace cli

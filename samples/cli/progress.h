@@ -8,17 +8,18 @@ namespace cli {
 
 class ProgressBar {
  public:
-  explicit ProgressBar(std::string what);
+  enum class Of { bytes, runs };
+  explicit ProgressBar(std::string what, Of of = Of::bytes);
   ~ProgressBar() { clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
-  void show(int64_t done, int64_t total);  // bytes
+  void show(int64_t done, int64_t total);  // writes only what changes
   void clear();
 
  private:
-  std::string what_;
+  std::string what_, shown_;
+  Of of_;
   bool on_;
-  bool shown_ = false;
   double begin_;
 };
 

@@ -26,11 +26,8 @@ void check_rendered(const RenderArgs& args, llmrt_status status) {
     throw_last_error();
   } catch (Failure& failure) {
     const std::pair<const char*, const std::string&> files[] = {
-        {"messages", args.messages},
         {"messages_json", args.messages},
-        {"tools", args.tools},
         {"tools_json", args.tools},
-        {"kwargs", args.kwargs},
         {"kwargs_json", args.kwargs},
         {"chat template", args.template_file},
         {"template_text", args.template_file}};

@@ -62,6 +62,18 @@ void print_result(const RunArgs& args, llmrt_request* request) {
   print_json(json);
 }
 
+// An empty line between two texts; their numbers go where they are in no one's way.
+void print_samples(const llmrt_gen_options& options, llmrt_request* request) {
+  for (int32_t i = 0; i < options.n; ++i) {
+    if (i > 0) write_out("\n");
+    std::fprintf(stderr, "(sample %d of %d)\n", i + 1, options.n);
+    char* text = nullptr;
+    check(llmrt_request_text(request, i, &text));
+    write_out(take_text(text) + "\n");
+    tell_if_cut(request, i, options.max_tokens);
+  }
+}
+
 // Options that say something about what is not done here would be lost without a word.
 void check_company(const RunArgs& args) {
   if (args.special && !args.raw)
@@ -78,13 +90,17 @@ int run(RunArgs& args) {
   check_company(args);
   check_utf8("--system", args.system);
   const std::string prompt = args.prompt.read();
-  if (prompt.empty()) fail_usage("the prompt is empty");
+  if (prompt.empty())
+    fail_usage(args.prompt.typed() || args.prompt.file
+                   ? "the prompt is empty"
+                   : "no prompt was given, and standard input is empty");
   const Loaded loaded = load(args.model);
   llmrt_engine_options options;
   llmrt_engine_options_init(&options, sizeof options);
   fill(args.engine, options);
   options.overflow = 1;  // a full context ends the answer with finish "length"
   const auto engine = make_engine(loaded, options);
+  warn_beyond_training(loaded, args.engine);
   const auto request = submit(args, engine.get(), prompt);
 
   const bool stream = !args.json && args.gen.options.n == 1;
@@ -94,15 +110,12 @@ int run(RunArgs& args) {
   if (stream && (status == LLMRT_OK || status == LLMRT_ERR_CANCELLED)) write_out("\n");
   if (interrupted()) throw_interrupted();
   check(status);
-  if (args.json) {
+  if (args.json)
     print_result(args, request.get());
-  } else if (!stream) {
-    for (int32_t i = 0; i < args.gen.options.n; ++i) {
-      char* text = nullptr;
-      check(llmrt_request_text(request.get(), i, &text));
-      write_out(take_text(text) + "\n");
-    }
-  }
+  else if (stream)
+    tell_if_cut(request.get(), 0, args.gen.options.max_tokens);
+  else
+    print_samples(args.gen.options, request.get());
   if (isatty(STDERR_FILENO)) print_usage(request.get());
   return 0;
 }
@@ -116,10 +129,12 @@ Command add_run(CLI::App& app) {
   args->engine.add_to(app);
   args->gen.add_to(app);
   args->prompt.add_to(app, true);
-  app.add_option("--samples,--n", args->gen.options.n, "answers to the same prompt")
+  add_number(app, "--samples", args->gen.options.n, "answers to the same prompt")
       ->capture_default_str();
-  app.add_option("--logprobs", args->gen.options.logprobs,
-                 "with --json: the N most probable tokens at each place");
+  add_number(app, "--n", args->gen.options.n, "the same, for scripts: too near to -n to be shown")
+      ->group("");
+  add_number(app, "--logprobs", args->gen.options.logprobs,
+             "with --json: the N most probable tokens at each place");
   app.add_option("--system", args->system, "system message");
   app.add_flag("--raw", args->raw, "continue the text itself, without the chat template");
   app.add_flag("--special", args->special, "with --raw: special-token text becomes special tokens");

@@ -70,4 +70,14 @@ void print_usage(llmrt_request* request) {
                u.decode_ms > 0 ? 1e3 * steps / u.decode_ms : 0.0, finish_word(request, 0));
 }
 
+void tell_if_cut(llmrt_request* request, int32_t sample, int32_t max_tokens) {
+  if (llmrt_request_finish(request, sample) != LLMRT_FINISH_LENGTH || max_tokens == 0) return;
+  const auto n = static_cast<int32_t>(tokens_of(request, sample).size());
+  if (max_tokens > 0 && n >= max_tokens)
+    std::fprintf(stderr, "(stopped after %d token%s; -n raises it)\n", n, n == 1 ? "" : "s");
+  else
+    std::fprintf(stderr, "(the context of %d tokens is full; --ctx raises it)\n",
+                 usage_of(request).prompt_tokens + n);
+}
+
 }  // namespace cli

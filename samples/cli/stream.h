@@ -16,5 +16,7 @@ const char* finish_word(llmrt_request* request, int32_t sample);
 llmrt_usage usage_of(llmrt_request* request);
 Json usage_json(llmrt_request* request);
 void print_usage(llmrt_request* request);  // one line on standard error
+// Says on standard error what cut an answer off, if anything did.
+void tell_if_cut(llmrt_request* request, int32_t sample, int32_t max_tokens);
 
 }  // namespace cli

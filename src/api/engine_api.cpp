@@ -188,7 +188,8 @@ llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, si
     if (n == 0) return refuse("n", "0", "1 to " + std::to_string(most));
     // Told before the ids are copied: a length out of all proportion is no reason to allocate.
     if (n > most)
-      return error(Code::context_full, "the prompt has %zu tokens, the context holds %u", n, most)
+      return error(Code::context_full,
+                   "the prompt has %zu tokens, the context holds %u; raise ctx_tokens", n, most)
           .at("ctx_tokens");
     return submit_prompt(e->core, std::vector<Token>(tokens, tokens + n), std::move(params), o,
                          out);
@@ -203,6 +204,7 @@ llmrt_status llmrt_submit_chat(llmrt_engine* engine, const char* messages_json,
     LLMRT_ASSIGN(const llmrt_gen_options o, read_options(options));
     LLMRT_ASSIGN(GenParams params, e->core->params_of(o));
     ChatInput input;
+    input.needs_message = true;
     LLMRT_ASSIGN(input.messages_json, text_argument("messages_json", messages_json));
     LLMRT_ASSIGN(input.tools_json, optional_text("tools_json", o.tools_json));
     LLMRT_ASSIGN(input.kwargs_json, optional_text("template_kwargs", o.template_kwargs));

@@ -73,9 +73,10 @@ Result<std::shared_ptr<EngineCore>> EngineCore::create(std::shared_ptr<const Loa
 }
 
 // Releasing never waits, but ~Engine does: for a piece of work, and for callbacks, which may want what the releasing thread holds or be
-// what releases. So unless it is at rest another thread ends it.
+// what releases. So unless it is at rest another thread ends it; so too inside a callback, which may run on the thread to be joined.
 void EngineCore::end(EngineCore* core) noexcept {
-  if (core->engine_->at_rest()) {
+  const bool on_own_thread = in_callback() && !core->engine_->options().host_stepped;
+  if (!on_own_thread && core->engine_->at_rest()) {
     delete core;
     return;
   }

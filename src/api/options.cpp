@@ -10,6 +10,7 @@
 #include "api/text.h"
 #include "base/float_control.h"
 #include "base/platform/machine.h"
+#include "chat/messages.h"
 #include "sampling/params.h"
 
 namespace llmrt::api {
@@ -319,6 +320,7 @@ Result<SessionOptions> to_session_options(const llmrt_session_options& o) {
   s.has_system = o.system != nullptr;
   LLMRT_ASSIGN(s.tools_json, copied("tools_json", o.tools_json));
   LLMRT_ASSIGN(s.kwargs_json, copied("template_kwargs", o.template_kwargs));
+  LLMRT_TRY(check_chat_options(s.tools_json, s.kwargs_json, "template_kwargs"));
   return s;
 }
 

@@ -12,24 +12,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* finish_word(Finish finish) {
-  switch (finish) {
-    case Finish::none:
-      return "none";
-    case Finish::stop:
-      return "stop";
-    case Finish::length:
-      return "length";
-    case Finish::cancelled:
-      return "cancelled";
-    case Finish::timeout:
-      return "timeout";
-    case Finish::error:
-      break;
-  }
-  return "error";
-}
-
 Status check_sample(const RequestObject& r, int32_t sample) {
   if (sample >= 0 && sample < r.n_samples) return Status();
   return error(Code::not_found, "sample %d: the request has samples 0 to %d", sample,
@@ -121,7 +103,7 @@ llmrt_status llmrt_request_message(const llmrt_request* request, int32_t sample,
     LLMRT_TRY(check_sample(*r, sample));
     Json message = {{"role", "assistant"},
                     {"content", r->request->text(sample)},
-                    {"finish", finish_word(r->request->finish(sample))}};
+                    {"finish", llmrt::name_of(r->request->finish(sample))}};
     if (r->wants_logprobs) message["logprobs"] = logprobs_json(*r->request, sample);
     return give_text(message.dump(-1, ' ', false, Json::error_handler_t::replace), out_json);
   };

@@ -15,20 +15,25 @@
 namespace llmrt::api {
 namespace {
 
-// LLMRT_LOG=debug (or a number): the one debugging switch for programs whose host does not show the log. -1: not set.
-int32_t level_from_environment() {
+// LLMRT_LOG=debug (or a number): the one debugging switch for programs whose host does not show the log.
+struct WantedLog {
+  int32_t level = -1;             // -1: not set
+  const char* unknown = nullptr;  // a word that is no level: taken as debug
+};
+
+WantedLog log_from_environment() {
   const char* text = std::getenv("LLMRT_LOG");
-  if (!text || !*text) return -1;
+  if (!text || !*text) return {};
   constexpr const char* kNames[] = {"off", "error", "warn", "info", "debug"};
   for (int32_t level = 0; level < 5; ++level)
-    if (std::strcmp(text, kNames[level]) == 0 || (text[0] == '0' + level && !text[1])) return level;
-  return 4;
+    if (std::strcmp(text, kNames[level]) == 0 || (text[0] == '0' + level && !text[1]))
+      return {level};
+  return {4, text};
 }
 
 Result<std::shared_ptr<RuntimeObject>> make_runtime(const llmrt_runtime_options& o) {
-  int32_t level = o.log_level;
-  const int32_t wanted = level_from_environment();
-  if (wanted > level) level = wanted;
+  const WantedLog wanted = log_from_environment();
+  const int32_t level = std::max(o.log_level, wanted.level);
   ThreadPoolOptions threads;
   threads.n_workers = static_cast<uint32_t>(o.worker_threads);
   threads.cpu_mask = static_cast<uint64_t>(o.cpu_mask);
@@ -38,20 +43,30 @@ Result<std::shared_ptr<RuntimeObject>> make_runtime(const llmrt_runtime_options&
   LLMRT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   auto runtime = std::make_shared<RuntimeObject>();
   runtime->core = std::make_shared<RuntimeCore>(o.log, o.user, static_cast<uint32_t>(o.log_queue),
-                                                wanted >= 0 && !o.log, static_cast<LogLevel>(level),
-                                                std::move(pool));
+                                                wanted.level >= 0 && !o.log,
+                                                static_cast<LogLevel>(level), std::move(pool));
+  if (wanted.unknown)
+    runtime->core->host.log(LogLevel::warn,
+                            "LLMRT_LOG=%s is unknown, taken as debug; allowed: off, error, warn, "
+                            "info, debug and 0 to 4",
+                            wanted.unknown);
   return runtime;
 }
 
+// Outside the lock: a backend may log, and the host's callback may ask for devices.
 Status list_devices(RuntimeObject& runtime) {
-  if (!runtime.devices.empty()) return Status();
+  {
+    const std::lock_guard lock(runtime.devices_mutex);
+    if (!runtime.devices.empty()) return Status();
+  }
   std::vector<RuntimeObject::Device> devices;
   for (const std::string& id : device_ids(builtin_backends())) {
     LLMRT_ASSIGN(std::unique_ptr<Backend> backend, make_backend(runtime.host(), id, ""));
     DeviceInfo info = backend->info();
     devices.push_back({std::move(backend), std::move(info)});
   }
-  runtime.devices = std::move(devices);
+  const std::lock_guard lock(runtime.devices_mutex);
+  if (runtime.devices.empty()) runtime.devices = std::move(devices);
   return Status();
 }
 
@@ -167,8 +182,8 @@ llmrt_status llmrt_runtime_next_log(llmrt_runtime* runtime, int32_t* level, char
 int32_t llmrt_device_count(llmrt_runtime* runtime) {
   return LLMRT_ENTRY_COUNT {
     LLMRT_ASSIGN(const auto r, runtime_or_default(runtime));
-    const std::lock_guard lock(r->devices_mutex);
     LLMRT_TRY(list_devices(*r));
+    const std::lock_guard lock(r->devices_mutex);
     return static_cast<int32_t>(r->devices.size());
   };
 }
@@ -177,8 +192,8 @@ llmrt_status llmrt_device_get(llmrt_runtime* runtime, int32_t i, llmrt_device_in
   return LLMRT_ENTRY {
     LLMRT_TRY(check_out(out));
     LLMRT_ASSIGN(const auto r, runtime_or_default(runtime));
-    const std::lock_guard lock(r->devices_mutex);
     LLMRT_TRY(list_devices(*r));
+    const std::lock_guard lock(r->devices_mutex);
     if (i < 0 || static_cast<size_t>(i) >= r->devices.size())
       return error(Code::not_found, "device %d: there are devices 0 to %zu", i,
                    r->devices.size() - 1);

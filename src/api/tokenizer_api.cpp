@@ -24,6 +24,7 @@ Result<ChatInput> read_chat(const char* messages, const char* tools, const char*
   LLMRT_ASSIGN(input.messages_json, text_argument("messages_json", messages));
   LLMRT_ASSIGN(input.tools_json, optional_text("tools_json", tools));
   LLMRT_ASSIGN(input.kwargs_json, optional_text("kwargs_json", kwargs));
+  input.kwargs_name = "kwargs_json";
   input.add_generation_prompt = add_generation_prompt != 0;
   return input;
 }

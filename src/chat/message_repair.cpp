@@ -97,7 +97,8 @@ void append_members(std::string& out, const std::vector<Member>& members) {
 // Rewrites one message. Strings that replace a member's text live in `storage_` until the message is written.
 class MessageRepair {
  public:
-  MessageRepair(size_t index, const TemplateCaps& caps) : index_(index), caps_(caps) {}
+  MessageRepair(const char* name, size_t index, const TemplateCaps& caps)
+      : name_(name), index_(index), caps_(caps) {}
 
   Status write(std::vector<Member>& members, std::string& out) {
     Member* role = find(members, "role");
@@ -126,10 +127,10 @@ class MessageRepair {
 
  private:
   Status fail(const std::string& what) const {
-    return error(Code::invalid_argument, "messages[%zu]%s", index_, what.c_str());
+    return error(Code::invalid_argument, "%s[%zu]%s", name_, index_, what.c_str());
   }
   Status fail_type(const Member& member, const std::string& path, const char* wanted) const {
-    return error(Code::invalid_argument, "messages[%zu].%s is %s, it must be %s", index_,
+    return error(Code::invalid_argument, "%s[%zu].%s is %s, it must be %s", name_, index_,
                  path.c_str(), json_type(member.type), wanted);
   }
   void replace(Member& member, std::string text) {
@@ -252,16 +253,16 @@ class MessageRepair {
       if (!end.ok()) read = std::move(end).status();
     }
     if (!read.ok())
-      return error(Code::invalid_argument, "messages[%zu].%s.arguments is %s", index_, path.c_str(),
-                   std::string(read.message()).c_str());
+      return error(Code::invalid_argument, "%s[%zu].%s.arguments is %s", name_, index_,
+                   path.c_str(), std::string(read.message()).c_str());
     if (*first == JsonToken::null_value) {
       object = "{}";
     } else if (*first == JsonToken::begin_object) {
       object = text;
     } else {
       return error(Code::invalid_argument,
-                   "messages[%zu].%s.arguments holds %s as JSON text, it must be an object", index_,
-                   path.c_str(), json_type(*first));
+                   "%s[%zu].%s.arguments holds %s as JSON text, it must be an object", name_,
+                   index_, path.c_str(), json_type(*first));
     }
     return Status();
   }
@@ -277,6 +278,7 @@ class MessageRepair {
     return quoted;
   }
 
+  const char* name_;
   size_t index_;
   const TemplateCaps& caps_;
   std::vector<std::unique_ptr<std::string>> storage_;
@@ -302,16 +304,17 @@ void append_json_string(std::string& out, std::string_view text) {
   out += '"';
 }
 
-Result<std::string> repair_messages(std::string_view messages_json, const TemplateCaps& caps) {
-  const auto in_messages = [](Status status) {
-    if (status.message().starts_with("messages")) return status;
-    return error(Code::invalid_argument, "messages: %s", std::string(status.message()).c_str());
+Result<std::string> repair_messages(const char* name, std::string_view messages_json,
+                                    const TemplateCaps& caps) {
+  const auto in_messages = [name](Status status) {
+    if (status.message().starts_with(name)) return status;
+    return error(Code::invalid_argument, "%s: %s", name, std::string(status.message()).c_str());
   };
   JsonReader reader(messages_json);
   Result<JsonToken> first = reader.next();
   if (!first.ok()) return in_messages(std::move(first).status());
   if (*first != JsonToken::begin_array)
-    return error(Code::invalid_argument, "messages is %s, it must be an array of messages",
+    return error(Code::invalid_argument, "%s is %s, it must be an array of messages", name,
                  json_type(*first));
   std::string out = "[";
   out.reserve(messages_json.size() + 64);
@@ -321,14 +324,14 @@ Result<std::string> repair_messages(std::string_view messages_json, const Templa
     if (*token == JsonToken::end_array) break;
     if (*token != JsonToken::begin_object)
       return error(Code::invalid_argument,
-                   "messages[%zu] is %s, it must be an object with 'role' and 'content'", i,
+                   "%s[%zu] is %s, it must be an object with 'role' and 'content'", name, i,
                    json_type(*token));
     if (i >= kMaxMessages)
-      return error(Code::invalid_argument, "messages: more than %zu", kMaxMessages);
+      return error(Code::invalid_argument, "%s: more than %zu", name, kMaxMessages);
     if (i) out += ',';
     Result<std::vector<Member>> members = read_members(reader, messages_json);
     if (!members.ok()) return in_messages(std::move(members).status());
-    Status written = MessageRepair(i, caps).write(*members, out);
+    Status written = MessageRepair(name, i, caps).write(*members, out);
     if (!written.ok()) return in_messages(std::move(written));
   }
   Result<JsonToken> end = reader.next();

@@ -19,8 +19,9 @@ namespace llmrt {
 
 inline constexpr size_t kMaxMessages = 65'536;
 
-// Malformed messages: invalid_argument that names the message and the key.
-Result<std::string> repair_messages(std::string_view messages_json, const TemplateCaps& caps);
+// Malformed messages: invalid_argument that names the message and the key, "name[2].content is ...".
+Result<std::string> repair_messages(const char* name, std::string_view messages_json,
+                                    const TemplateCaps& caps);
 
 // Appends `text` as a JSON string.
 void append_json_string(std::string& out, std::string_view text);

@@ -1,5 +1,7 @@
 #include "chat/messages.h"
 
+#include <algorithm>
+
 #include "chat/message_repair.h"
 #include "chat_template/template_json.h"
 
@@ -23,75 +25,105 @@ constexpr SpecialText kSpecialTexts[] = {
     {"unk_token", &SpecialTokens::unk, false},
 };
 
-Status in_argument(const char* argument, const Status& status) {
-  return error(Code::invalid_argument, "%s: %s", argument, std::string(status.message()).c_str());
-}
+// What lies at the top of an argument.
+struct Outline {
+  JsonToken type = JsonToken::null_value;
+  size_t n_items = 0;              // items or members
+  size_t first_other = SIZE_MAX;   // the first of them that is no object
+  std::vector<std::string> names;  // of the members
+};
 
-// Reads an argument to its end; *n_items counts the items or members at its top.
-Result<JsonToken> check_json(const char* argument, std::string_view json, size_t* n_items,
-                             bool items_are_objects, std::vector<std::string>* names) {
+Result<Outline> read_outline(std::string_view json) {
+  Outline top;
   JsonReader reader(json);
-  Result<JsonToken> first = reader.next();
-  if (!first.ok()) return in_argument(argument, first.status());
-  *n_items = 0;
-  if (*first == JsonToken::begin_array || *first == JsonToken::begin_object) {
-    for (;; ++*n_items) {
-      Result<JsonToken> token = reader.next();
-      if (!token.ok()) return in_argument(argument, token.status());
-      if (*token == JsonToken::end_array || *token == JsonToken::end_object) break;
-      if (*token == JsonToken::key) {
-        if (names) names->push_back(reader.text());
-        token = reader.next();
-        if (!token.ok()) return in_argument(argument, token.status());
+  LLMRT_ASSIGN(top.type, reader.next());
+  if (top.type == JsonToken::begin_array || top.type == JsonToken::begin_object) {
+    for (;; ++top.n_items) {
+      LLMRT_ASSIGN(JsonToken token, reader.next());
+      if (token == JsonToken::end_array || token == JsonToken::end_object) break;
+      if (token == JsonToken::key) {
+        top.names.push_back(reader.text());
+        LLMRT_ASSIGN(token, reader.next());
       }
-      if (items_are_objects && *token != JsonToken::begin_object)
-        return error(Code::invalid_argument, "%s[%zu] must be an object", argument, *n_items);
-      const Status skipped = reader.skip(*token);
-      if (!skipped.ok()) return in_argument(argument, skipped);
+      if (token != JsonToken::begin_object)
+        top.first_other = std::min(top.first_other, top.n_items);
+      LLMRT_TRY(reader.skip(token));
     }
   }
-  Result<JsonToken> end = reader.next();
-  if (!end.ok()) return in_argument(argument, end.status());
-  return *first;
+  LLMRT_TRY(reader.next().status());
+  return top;
 }
 
+Result<Outline> outline_of(const char* name, std::string_view json) {
+  Result<Outline> top = read_outline(json);
+  if (top.ok()) return top;
+  return error(Code::invalid_argument, "%s: %s", name, std::string(top.status().message()).c_str())
+      .at(name);
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+
+// The value of `tools`.
 Result<std::string_view> tools_text(std::string_view tools) {
-  if (tools.find_first_not_of(" \t\r\n") == tools.npos) return std::string_view("null");
-  size_t n = 0;
-  LLMRT_ASSIGN(const JsonToken type, check_json("tools", tools, &n, true, nullptr));
-  if (type != JsonToken::begin_array && type != JsonToken::null_value)
-    return error(Code::invalid_argument, "tools must be an array of tools");
-  return type == JsonToken::null_value || n == 0 ? std::string_view("null") : tools;
+  constexpr const char* kName = "tools_json";
+  if (is_blank(tools)) return std::string_view("null");
+  LLMRT_ASSIGN(const Outline top, outline_of(kName, tools));
+  if (top.type != JsonToken::begin_array && top.type != JsonToken::null_value)
+    return error(Code::invalid_argument, "%s must be an array of objects", kName).at(kName);
+  if (top.first_other < top.n_items)
+    return error(Code::invalid_argument, "%s[%zu] must be an object", kName, top.first_other)
+        .at(kName);
+  return top.n_items == 0 ? std::string_view("null") : tools;
+}
+
+// The names that kwargs sets.
+Result<std::vector<std::string>> kwargs_names(const char* name, std::string_view kwargs) {
+  if (is_blank(kwargs)) return std::vector<std::string>();
+  LLMRT_ASSIGN(Outline top, outline_of(name, kwargs));
+  if (top.type != JsonToken::begin_object)
+    return error(Code::invalid_argument, "%s must be an object", name).at(name);
+  for (const std::string& member : top.names)
+    if (member == "messages" || member == "tools")
+      return error(Code::invalid_argument, "%s sets '%s', which is an argument of its own", name,
+                   member.c_str())
+          .at(name);
+  return std::move(top.names);
 }
 
 }  // namespace
 
+Status check_json(const char* name, std::string_view json) {
+  return outline_of(name, json).status();
+}
+
+Status check_chat_options(std::string_view tools_json, std::string_view kwargs_json,
+                          const char* kwargs_name) {
+  LLMRT_TRY(tools_text(tools_json).status());
+  return kwargs_names(kwargs_name, kwargs_json).status();
+}
+
 Result<RenderedText> render_chat(const ChatTemplate& chat_template, const Tokenizer* tokenizer,
                                  const ChatInput& input) {
-  LLMRT_ASSIGN(const std::string messages,
-               repair_messages(input.messages_json, chat_template.caps()));
   LLMRT_ASSIGN(const std::string_view tools, tools_text(input.tools_json));
-  std::vector<std::string> set_by_caller;
-  std::string_view kwargs = input.kwargs_json;
-  if (kwargs.find_first_not_of(" \t\r\n") == kwargs.npos) kwargs = {};
-  if (!kwargs.empty()) {
-    size_t n = 0;
-    LLMRT_ASSIGN(const JsonToken type, check_json("kwargs", kwargs, &n, false, &set_by_caller));
-    if (type != JsonToken::begin_object)
-      return error(Code::invalid_argument, "kwargs must be an object");
-  }
+  LLMRT_ASSIGN(const std::vector<std::string> set_by_caller,
+               kwargs_names(input.kwargs_name, input.kwargs_json));
+  const char* const name = input.messages_name;
+  Result<std::string> messages = repair_messages(name, input.messages_json, chat_template.caps());
+  if (!messages.ok()) return std::move(messages).status().at(name);
+  if (input.needs_message && *messages == "[]")
+    return error(Code::invalid_argument, "%s has no message to answer; add one first", name)
+        .at(name);
 
   std::string context = R"({"messages":)";
-  context.append(messages)
+  context.append(*messages)
       .append(R"(,"tools":)")
       .append(tools)
       .append(R"(,"documents":null,"add_generation_prompt":)");
   context.append(input.add_generation_prompt ? "true" : "false");
   std::vector<std::string_view> trusted;
   for (const SpecialText& special : kSpecialTexts) {
-    bool overridden = false;
-    for (const std::string& name : set_by_caller) overridden = overridden || name == special.name;
-    if (overridden) continue;
+    if (std::find(set_by_caller.begin(), set_by_caller.end(), special.name) != set_by_caller.end())
+      continue;
     const Token id = tokenizer ? tokenizer->special().*special.id : -1;
     if (id < 0 && !special.always) continue;
     context.append(",\"").append(special.name).append("\":");
@@ -99,12 +131,8 @@ Result<RenderedText> render_chat(const ChatTemplate& chat_template, const Tokeni
     trusted.push_back(special.name);
   }
   if (!set_by_caller.empty()) {  // the members of kwargs come last: they count
-    for (const std::string& name : set_by_caller)
-      if (name == "messages" || name == "tools")
-        return error(Code::invalid_argument, "kwargs sets '%s', which is an argument of its own",
-                     name.c_str());
-    const size_t open = kwargs.find('{');
-    context.append(",").append(kwargs.substr(open + 1));
+    const size_t open = input.kwargs_json.find('{');
+    context.append(",").append(input.kwargs_json.substr(open + 1));
   } else {
     context += '}';
   }

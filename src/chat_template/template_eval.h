@@ -86,8 +86,7 @@ class Evaluator {
   Status fail(uint32_t at, const Status& sentence) const { return fail(at, sentence.message()); }
   // raise_exception: the template's own message, as it is.
   Status fail_raised(uint32_t at, std::string_view message) const {
-    const Source::Place place = tree_.source.place(at);
-    return Status(Code::template_error, std::string(message)).at_line(place.line, place.column);
+    return tree_.source.error_as_is(at, message);
   }
   Status fail_undefined(uint32_t at, const Value& value) const;
   Status charge(uint32_t at, uint64_t steps);

@@ -43,7 +43,14 @@ Status Source::error_at(size_t at, std::string_view sentence) const {
   const Place p = place(at);
   std::string message = phrase("chat template, line ", p.line, ", column ", p.column, ": ");
   message += sentence;
-  return Status(Code::template_error, std::move(message)).at_line(p.line, p.column);
+  return error_as_is(at, message);
+}
+
+Status Source::error_as_is(size_t at, std::string_view message) const {
+  const Place p = place(at);
+  return Status(Code::template_error, std::string(message))
+      .at("chat template")
+      .at_line(p.line, p.column);
 }
 
 }  // namespace llmrt::jinja

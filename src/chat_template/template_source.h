@@ -41,6 +41,8 @@ class Source {
   Place place(size_t at) const;
   // template_error "chat template, line 3, column 7: sentence".
   Status error_at(size_t at, std::string_view sentence) const;
+  // The same with a message of its own, which has no room for the place.
+  Status error_as_is(size_t at, std::string_view message) const;
 
  private:
   std::string text_;

@@ -22,6 +22,23 @@ Status check_options(const EngineOptions& options, const LoadedModel& model) {
   return check(limits::kKvBudget, options.kv_budget);
 }
 
+void log_created(const EngineImpl& engine) {
+  const LoadedModel& model = engine.model();
+  const EngineOptions& options = engine.options();
+  const Host& host = *model.host;
+  const uint32_t trained = model.def.hparams.n_ctx_train;
+  if (trained > 0 && options.ctx_tokens > trained)
+    host.log(LogLevel::warn,
+             "ctx_tokens is %u, the model was trained for %u: what it says beyond them may be poor",
+             options.ctx_tokens, trained);
+  host.log(LogLevel::info,
+           "engine created: ctx_tokens %u, max_running %u, max_batch %u, KV at most %lld bytes in "
+           "blocks of %u tokens, %u workers, kernels %s",
+           options.ctx_tokens, options.max_running, options.max_batch,
+           static_cast<long long>(options.kv_budget), options.block_tokens, host.pool().n_workers(),
+           model.isa.c_str());
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const LoadedModel> model,
@@ -43,6 +60,7 @@ Result<std::unique_ptr<Engine>> Engine::create(std::shared_ptr<const LoadedModel
 
   LLMRT_ASSIGN(std::unique_ptr<EngineImpl> engine,
                EngineImpl::create(std::move(model), options, pool.layout));
+  log_created(*engine);
   return std::unique_ptr<Engine>(std::move(engine));
 }
 

@@ -47,6 +47,7 @@ enum class Finish : int32_t {
   timeout = 5,
   error = 7
 };
+const char* name_of(Finish finish);  // "stop"
 
 struct Event {
   EventType type = EventType::none;

@@ -14,6 +14,24 @@ constexpr int64_t kMsNs = 1'000'000;
 
 }  // namespace
 
+const char* name_of(Finish finish) {
+  switch (finish) {
+    case Finish::none:
+      return "none";
+    case Finish::stop:
+      return "stop";
+    case Finish::length:
+      return "length";
+    case Finish::cancelled:
+      return "cancelled";
+    case Finish::timeout:
+      return "timeout";
+    case Finish::error:
+      break;
+  }
+  return "error";
+}
+
 RequestImpl::RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& gen,
                          uint32_t prompt_tokens)
     : params(gen),

@@ -9,19 +9,10 @@ namespace llmrt {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr int kMaxDepth = 64;  // of a message; dump() and templates recurse
 
 Result<Json> parse_message(std::string_view text) {
-  bool too_deep = false;
-  const auto bounded = [&](int depth, Json::parse_event_t, Json&) {
-    if (depth <= kMaxDepth) return true;
-    too_deep = true;
-    return false;
-  };
-  Json json = Json::parse(text, bounded, false);
-  if (too_deep)
-    return error(Code::invalid_argument, "message_json is nested deeper than %d levels", kMaxDepth)
-        .at("message_json");
+  LLMRT_TRY(check_json("message_json", text));  // bounds the depth: parse() and dump() recurse
+  Json json = Json::parse(text, nullptr, false);
   if (!json.is_object())
     return error(Code::invalid_argument, "message_json is no JSON object").at("message_json");
   const auto role = json.find("role");
@@ -113,6 +104,7 @@ Result<std::vector<Token>> Session::encode(size_t skip, const TurnInput& input) 
   const std::string messages = to_text(array);
   ChatInput chat;
   chat.messages_json = messages;
+  chat.messages_name = "messages";
   chat.tools_json = input.tools_json.empty() ? options_.tools_json : input.tools_json;
   chat.kwargs_json = input.kwargs_json.empty() ? options_.kwargs_json : input.kwargs_json;
   const LoadedModel& model = engine_.model();

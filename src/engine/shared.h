@@ -1,6 +1,7 @@
 // EngineShared: what an engine, its requests and its threads have in common. Requests keep it alive, so they outlive the engine.
 //
-// Locks, and the only order in which two may be held: owner -> stats -> request -> mutex. Callbacks run with none of them.
+// Locks, and the only order in which two may be held: owner -> stats -> request -> mutex. Callbacks and the log run with none
+// of them but owner.
 //   owner    held by whoever runs the five verbs: the engine's thread, or the host inside step()
 //   request  RequestImpl's own: its events and results
 //   mutex    everything in this struct

@@ -142,6 +142,7 @@ void StepEngine::sweep_ended() {
       stats_.e2e.record(now, now - request->submitted_ns);
       stats_.requests.add(now, 1);
     }
+    log_end(*request);
     return true;
   };
   const size_t before = requests_.size();
@@ -154,6 +155,20 @@ void StepEngine::sweep_ended() {
     });
   }
   shared_->changed.notify_all();
+}
+
+void StepEngine::log_end(const RequestImpl& request) const {
+  if (request.evaluation || !model_.host->logs(LogLevel::debug)) return;
+  try {
+    const Usage usage = request.usage();
+    const std::string why(request.error().message());
+    model_.host->log(LogLevel::debug,
+                     "request ended: %s%s%s; %d prompt tokens (%d cached), %d new ones, %.1f ms",
+                     name_of(request.finish(0)), why.empty() ? "" : ", ", why.c_str(),
+                     usage.prompt_tokens, usage.cached_tokens, usage.generated_tokens,
+                     static_cast<double>(now_ns() - request.submitted_ns) * 1e-6);
+  } catch (const std::bad_alloc&) {  // a log line is not worth a failure
+  }
 }
 
 void StepEngine::drop_pass_of_ended() {

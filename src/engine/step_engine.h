@@ -78,6 +78,7 @@ class StepEngine {
   void drain_inbox();
   void sweep(int64_t now);  // timeouts, then what ended
   void sweep_ended();
+  void log_end(const RequestImpl& request) const;
   void drop_pass_of_ended();
   void retire(Sequence& sequence);  // blocks back, off the lists; never allocates
   void forget_done();

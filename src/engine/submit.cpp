@@ -43,8 +43,9 @@ Status EngineImpl::check_prompt(std::span<const Token> prompt) const {
           .at("tokens");
   }
   if (prompt.size() > options_.ctx_tokens)
-    return error(Code::context_full, "the prompt has %zu tokens, the context holds %u",
-                 prompt.size(), options_.ctx_tokens)
+    return error(Code::context_full,
+                 "the prompt has %zu tokens, the context holds %u; raise ctx_tokens", prompt.size(),
+                 options_.ctx_tokens)
         .at("ctx_tokens");
   return {};
 }
@@ -59,8 +60,9 @@ Result<uint32_t> EngineImpl::most_new_tokens(size_t n_prompt, const GenParams& p
     most = static_cast<uint32_t>(params.max_tokens);
     if (most > room && (options_.overflow == Overflow::error || room == 0))
       return error(Code::context_full,
-                   "%u prompt tokens and %u new ones are %llu, the context holds %u", n, most,
-                   static_cast<unsigned long long>(n) + most, options_.ctx_tokens)
+                   "%u prompt tokens and %u new ones are %llu, the context holds %u; lower "
+                   "max_tokens or raise ctx_tokens",
+                   n, most, static_cast<unsigned long long>(n) + most, options_.ctx_tokens)
           .at("ctx_tokens");
     most = std::min(most, room);
   }
@@ -72,8 +74,9 @@ Result<uint32_t> EngineImpl::most_new_tokens(size_t n_prompt, const GenParams& p
         .at("kv_budget");
   if (params.max_tokens < 0 && most == 0)
     return error(Code::context_full,
-                 "the prompt's %u tokens fill the context of %u: there is no room for an answer", n,
-                 options_.ctx_tokens)
+                 "the prompt's %u tokens fill the context of %u: there is no room for an answer; "
+                 "raise ctx_tokens",
+                 n, options_.ctx_tokens)
         .at("ctx_tokens");
   return most;
 }

@@ -96,12 +96,12 @@ class OverrideReader final : public Json::json_sax_t {
   }
   bool key(string_t& name) override {
     if (name.empty()) {
-      status_ = error(Code::invalid_argument, "metadata overrides: a key is empty");
+      status_ = error(Code::invalid_argument, "metadata_overrides: a key is empty");
       return false;
     }
     for (const auto& entry : entries_) {
       if (entry.first == name) {
-        status_ = error(Code::invalid_argument, "metadata overrides: key %s is given twice",
+        status_ = error(Code::invalid_argument, "metadata_overrides: key %s is given twice",
                         in_quotes(name).c_str())
                       .at(name);
         return false;
@@ -129,7 +129,7 @@ class OverrideReader final : public Json::json_sax_t {
 
   bool parse_error(std::size_t position, const std::string&, const Json::exception&) override {
     status_ =
-        error(Code::invalid_argument, "metadata overrides: not valid JSON at byte %zu", position);
+        error(Code::invalid_argument, "metadata_overrides: not valid JSON at byte %zu", position);
     return false;
   }
 
@@ -144,12 +144,12 @@ class OverrideReader final : public Json::json_sax_t {
   }
   bool not_an_object() {
     status_ = error(Code::invalid_argument,
-                    "metadata overrides: a JSON object {\"key\": value} is needed");
+                    "metadata_overrides: a JSON object {\"key\": value} is needed");
     return false;
   }
   bool fail(const char* what) {
     if (!in_object_) return not_an_object();
-    status_ = error(Code::invalid_argument, "metadata overrides: key %s %s",
+    status_ = error(Code::invalid_argument, "metadata_overrides: key %s %s",
                     in_quotes(key_).c_str(), what)
                   .at(key_);
     return false;

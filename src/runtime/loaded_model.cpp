@@ -2,7 +2,9 @@
 
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/float_control.h"
+#include "formats/in_quotes.h"
 #include "graph/backend_registry.h"
 #include "runtime/source_reader.h"
 
@@ -63,6 +65,17 @@ Status load_weights(const ModelOptions& options, JobProgress* progress, LoadedMo
   return Status();
 }
 
+void log_loaded(const LoadedModel& model, int64_t begin_ns) {
+  const Host& host = *model.host;
+  if (!host.logs(LogLevel::info)) return;
+  host.log(LogLevel::info,
+           "model loaded: %s, architecture %s, %s, %zu tensors of %lld bytes on %s, %.0f ms",
+           in_quotes(model.def.name).c_str(), model.def.hparams.arch.c_str(),
+           model.def.quant.c_str(), model.weights.size(),
+           static_cast<long long>(model.weight_bytes), model.backend->info().id.c_str(),
+           static_cast<double>(now_ns() - begin_ns) * 1e-6);
+}
+
 }  // namespace
 
 LoadedModel::~LoadedModel() = default;
@@ -83,6 +96,7 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Sour
                                                 const ModelOptions& options,
                                                 JobProgress* progress) {
   const FloatScope floats(FloatMode::ieee);
+  const int64_t begin_ns = now_ns();
   auto model = std::make_shared<LoadedModel>();
   model->host = host;
   model->metadata_only = options.metadata_only;
@@ -116,6 +130,7 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Sour
   LLMRT_ASSIGN(model->backend, make_backend(host, options.devices, options.backend_options));
   model->isa = model->backend->info().driver;
   LLMRT_TRY(load_weights(options, progress, *model));
+  log_loaded(*model, begin_ns);
   return model;
 }
 

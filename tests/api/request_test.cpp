@@ -192,6 +192,8 @@ TEST_CASE("request: submit_chat answers through the template") {
   llmrt_request* none = nullptr;
   CHECK(llmrt_submit_chat(engine.get(), "{", &o, &none) < 0);
   CHECK(llmrt_submit_chat(engine.get(), "[1]", &o, &none) < 0);
+  CHECK(llmrt_submit_chat(engine.get(), "[]", &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "messages_json has no message to answer; add one first");
   CHECK(llmrt_submit_chat(engine.get(),
                           (std::string(100000, '[') + std::string(100000, ']')).c_str(), &o,
                           &none) < 0);

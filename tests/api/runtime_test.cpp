@@ -1,6 +1,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include "api_kit.h"
 
@@ -17,6 +21,58 @@ llmrt_runtime_options runtime_options() {
 std::atomic<int> n_started{0}, n_ended{0};
 void on_thread(void*, int32_t index, int32_t starting) {
   if (index > 0) (starting ? n_started : n_ended).fetch_add(1);
+}
+
+// What a log callback was told.
+struct Log {
+  std::mutex mutex;
+  std::vector<std::pair<int32_t, std::string>> lines;
+  // Released when a request's end is told.
+  std::atomic<llmrt_request*> request{nullptr};
+  std::atomic<llmrt_engine*> engine{nullptr};
+
+  static void write(void* user, int32_t level, const char* message) {
+    auto& log = *static_cast<Log*>(user);
+    const std::string line = message;
+    {
+      const std::lock_guard lock(log.mutex);
+      log.lines.emplace_back(level, line);
+    }
+    if (line.find("request ended") == 0) log.release();
+  }
+  void release() {
+    llmrt_request_release(request.exchange(nullptr));
+    llmrt_engine_release(engine.exchange(nullptr));
+  }
+  // Lines of a level that begin so.
+  int count(int32_t level, const std::string& begin) {
+    const std::lock_guard lock(mutex);
+    int n = 0;
+    for (const auto& [l, line] : lines) n += l == level && line.find(begin) == 0;
+    return n;
+  }
+  bool waits_for(int32_t level, const std::string& begin) {
+    for (int i = 0; i < 5000 && count(level, begin) == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return count(level, begin) > 0;
+  }
+};
+
+Owned<llmrt_runtime> logging_runtime(Log& log, int32_t level) {
+  llmrt_runtime_options o = runtime_options();
+  o.log_level = level;
+  o.log = Log::write;
+  o.user = &log;
+  o.worker_threads = 1;
+  llmrt_runtime* runtime = nullptr;
+  REQUIRE_OK(llmrt_runtime_create(&o, &runtime));
+  return Owned<llmrt_runtime>(runtime);
+}
+
+Owned<llmrt_model> load_table_in(llmrt_runtime* runtime) {
+  llmrt_model* model = nullptr;
+  REQUIRE_OK(llmrt_model_load(runtime, table_path().c_str(), nullptr, &model));
+  return Owned<llmrt_model>(model);
 }
 
 void* some_alloc(void*, size_t, size_t) { return nullptr; }
@@ -85,6 +141,87 @@ TEST_CASE("runtime: the log queue keeps the newest lines") {
   CHECK(line == nullptr);
   CHECK(llmrt_runtime_next_log(runtime, nullptr, &line) == LLMRT_ERR_INVALID_ARGUMENT);
   llmrt_runtime_release(runtime);
+}
+
+TEST_CASE("runtime: the log tells models, engines and the ends of requests, by level") {
+  for (const int32_t level : {2, 3, 4}) {
+    Log log;
+    {
+      const auto runtime = logging_runtime(log, level);
+      const auto model = load_table_in(runtime.get());
+      const auto engine = make_engine(model.get());
+      const auto request = submit(engine.get(), "4", greedy(3));
+      REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+      if (level == 4) CHECK(log.waits_for(4, "request ended: length; "));
+    }
+    CHECK(log.count(3, "model loaded: ") == (level >= 3));
+    CHECK(log.count(3, "engine created: ctx_tokens 512,") == (level >= 3));
+    if (level < 4) CHECK(log.count(4, "") == 0);
+    CHECK(log.count(2, "") == 0);
+  }
+}
+
+TEST_CASE("runtime: a context beyond the one that was trained is warned of") {
+  Log log;
+  const auto runtime = logging_runtime(log, 2);
+  const auto model = load_table_in(runtime.get());
+  llmrt_engine_options o = engine_options();
+  o.ctx_tokens = 512;
+  make_engine(model.get(), o);
+  CHECK(log.count(2, "ctx_tokens is ") == 0);
+  o.ctx_tokens = 513;
+  make_engine(model.get(), o);
+  CHECK(log.count(2, "ctx_tokens is 513, the model was trained for 512") == 1);
+}
+
+TEST_CASE("runtime: the log of a request's end may release request and engine") {
+  Log log;
+  const auto runtime = logging_runtime(log, 4);
+  auto model = load_table_in(runtime.get());
+  llmrt_engine* engine = make_engine(model.get()).release();
+  model.reset();
+  log.request = submit(engine, "a", greedy(400)).release();
+  log.engine = engine;
+  CHECK(log.waits_for(4, "request ended: length"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // another thread ends the engine
+  log.release();  // it may have ended before its handles were known
+  CHECK(llmrt_engine_pause(engine) == LLMRT_ERR_CLOSED);
+}
+
+TEST_CASE("runtime: words of the environment that mean nothing are warned of") {
+  const char* const names[] = {"LLMRT_LOG", "LLMRT_CPU_ISA"};
+  std::string before[2];
+  for (int i = 0; i < 2; ++i)
+    if (const char* value = getenv(names[i])) before[i] = value;
+  setenv("LLMRT_LOG", "banana", 1);
+  setenv("LLMRT_CPU_ISA", "foo", 1);
+  Log log;
+  {
+    const auto runtime = logging_runtime(log, 2);
+    load_table_in(runtime.get());
+  }
+  CHECK(log.count(2, "LLMRT_LOG=banana is unknown, taken as debug") == 1);
+  CHECK(log.count(2, "LLMRT_CPU_ISA=foo is unknown or cannot run here, and ignored") == 1);
+  // The callback may ask for the devices whose making it is told of.
+  static std::atomic<llmrt_runtime*> asked{nullptr};
+  static std::atomic<int32_t> n_devices{0};
+  llmrt_runtime_options o;
+  llmrt_runtime_options_init(&o, sizeof o);
+  o.log = [](void*, int32_t, const char*) {
+    if (llmrt_runtime* runtime = asked.exchange(nullptr)) n_devices = llmrt_device_count(runtime);
+  };
+  llmrt_runtime* runtime = nullptr;
+  REQUIRE_OK(llmrt_runtime_create(&o, &runtime));
+  asked = runtime;
+  CHECK(llmrt_device_count(runtime) >= 1);
+  CHECK(n_devices >= 1);
+  llmrt_runtime_release(runtime);
+  for (int i = 0; i < 2; ++i) {
+    if (before[i].empty())
+      unsetenv(names[i]);
+    else
+      setenv(names[i], before[i].c_str(), 1);
+  }
 }
 
 TEST_CASE("runtime: devices have names and memory") {

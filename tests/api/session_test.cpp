@@ -159,6 +159,45 @@ TEST_CASE("session: system message, JSON messages and forks") {
         R"([{"role":"system","content":"be brief"},{"role":"user","content":"x","name":"Ann"}])");
 }
 
+TEST_CASE("session: malformed JSON is refused where it is given, with its name and place") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_session_options o;
+  llmrt_session_options_init(&o, sizeof o);
+  llmrt_session* session = nullptr;
+  o.tools_json = "{}";
+  CHECK(llmrt_session_create(engine.get(), &o, &session) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "tools_json must be an array of objects");
+  CHECK(last_where() == "tools_json");
+  o.tools_json = nullptr;
+  o.template_kwargs = "nonsense";
+  CHECK(llmrt_session_create(engine.get(), &o, &session) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error().find("template_kwargs: not JSON at byte 0") == 0);
+  CHECK(session == nullptr);
+  const auto good = make_session(engine.get());
+  CHECK(llmrt_session_add_json(good.get(), "{\"role\":\"user\"") == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "message_json: not JSON at byte 14: the text ends too early");
+  CHECK(llmrt_session_add_json(good.get(), "[]") == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "message_json is no JSON object");
+  CHECK(history_of(good.get()) == "[]");
+}
+
+TEST_CASE(
+    "session: a second submit adds a second answer, after a rewind one in place of the first") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto session = make_session(engine.get());
+  REQUIRE_OK(llmrt_session_add(session.get(), "user", "hi"));
+  REQUIRE(llmrt_request_wait(submit_turn(session.get()).get(), -1) == LLMRT_OK);
+  CHECK_OK(llmrt_session_rewind(session.get(), 1));
+  REQUIRE(llmrt_request_wait(submit_turn(session.get()).get(), -1) == LLMRT_OK);
+  CHECK(history_of(session.get()) == kOneTurn);
+  REQUIRE(llmrt_request_wait(submit_turn(session.get()).get(), -1) == LLMRT_OK);
+  std::string twice = kOneTurn;
+  twice.back() = ',';
+  CHECK(history_of(session.get()) == twice + R"({"role":"assistant","content":"123456789"}])");
+}
+
 TEST_CASE("session: prefill computes the prompt ahead and says nothing") {
   const auto model = load_table();
   const auto engine = make_engine(model.get());

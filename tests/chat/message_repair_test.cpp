@@ -8,7 +8,7 @@ using namespace llmrt::test;
 namespace {
 
 std::string repaired(const char* messages, const TemplateCaps& caps = {}) {
-  auto text = repair_messages(messages, caps);
+  auto text = repair_messages("messages", messages, caps);
   INFO(std::string(text.status().message()));
   REQUIRE(text.ok());
   return text.value();
@@ -60,8 +60,8 @@ TEST_CASE("message_repair: parts that are no text are refused by name") {
   TemplateCaps caps;
   caps.part_content = false;
   const auto fails = [&](const char* content) {
-    auto text =
-        repair_messages(std::string(R"([{"role":"user","content":)") + content + "}]", caps);
+    auto text = repair_messages(
+        "messages", std::string(R"([{"role":"user","content":)") + content + "}]", caps);
     REQUIRE_FALSE(text.ok());
     return std::string(text.status().message());
   };
@@ -90,7 +90,7 @@ TEST_CASE("message_repair: arguments take the form that the template takes") {
 
 TEST_CASE("message_repair: arguments that are no object are refused by name") {
   const auto fails = [](const char* arguments) {
-    auto text = repair_messages(call(arguments), {});
+    auto text = repair_messages("messages", call(arguments), {});
     REQUIRE_FALSE(text.ok());
     CHECK(text.status().code() == Code::invalid_argument);
     return std::string(text.status().message());

@@ -47,30 +47,73 @@ TEST_CASE(
 }
 
 TEST_CASE("render_chat: malformed arguments are refused with their place") {
-  CHECK(refusal({""}) == "messages: not JSON at byte 0: the text ends too early");
-  CHECK(refusal({"[{]"}).find("messages: not JSON at byte 2") == 0);
-  CHECK(refusal({"{}"}) == "messages is an object, it must be an array of messages");
-  CHECK(refusal({"[1]"}).find("messages[0] is a number") == 0);
-  CHECK(refusal({R"([{"role": "user", "content": "x"}, "y"])"}).find("messages[1] is a string") ==
-        0);
-  CHECK(refusal({R"([{"content": "x"}])"}) == "messages[0] has no 'role'");
+  CHECK(refusal({""}) == "messages_json: not JSON at byte 0: the text ends too early");
+  CHECK(refusal({"[{]"}).find("messages_json: not JSON at byte 2") == 0);
+  CHECK(refusal({"{}"}) == "messages_json is an object, it must be an array of messages");
+  CHECK(refusal({"[1]"}).find("messages_json[0] is a number") == 0);
+  CHECK(refusal({R"([{"role": "user", "content": "x"}, "y"])"})
+            .find("messages_json[1] is a string") == 0);
+  CHECK(refusal({R"([{"content": "x"}])"}) == "messages_json[0] has no 'role'");
   CHECK(refusal({R"([{"role": 1, "content": "x"}])"}) ==
-        "messages[0].role is a number, it must be a string");
+        "messages_json[0].role is a number, it must be a string");
   CHECK(refusal({R"([{"role": "user", "content": 5}])"}) ==
-        "messages[0].content is a number, it must be a string, an array of parts or null");
-  CHECK(refusal({R"([{"role": "user", "content": "x"}] x)"}).find("messages: not JSON at byte") ==
-        0);
+        "messages_json[0].content is a number, it must be a string, an array of parts or null");
+  CHECK(refusal({R"([{"role": "user", "content": "x"}] x)"})
+            .find("messages_json: not JSON at byte") == 0);
   CHECK(refusal({R"([{"role": "assistant", "tool_calls": {}}])"}) ==
-        "messages[0].tool_calls is an object, it must be an array");
-  CHECK(refusal({kHi, "{}"}) == "tools must be an array of tools");
-  CHECK(refusal({kHi, "[1]"}) == "tools[0] must be an object");
-  CHECK(refusal({kHi, "[{}"}).find("tools: not JSON at byte 3") == 0);
-  CHECK(refusal({kHi, "", "[]"}) == "kwargs must be an object");
-  CHECK(refusal({kHi, "", "{\"a\": }"}).find("kwargs: not JSON at byte") == 0);
-  CHECK(refusal({kHi, "", R"({"messages": []})"}).find("kwargs sets 'messages'") == 0);
-  CHECK(refusal({"[" + std::string(100, '[')}).find("messages[0] is an array") == 0);
+        "messages_json[0].tool_calls is an object, it must be an array");
+  CHECK(refusal({kHi, "{}"}) == "tools_json must be an array of objects");
+  CHECK(refusal({kHi, R"({"messages": []})"}) == "tools_json must be an array of objects");
+  CHECK(refusal({kHi, "[{}, 1]"}) == "tools_json[1] must be an object");
+  CHECK(refusal({kHi, "[1]"}) == "tools_json[0] must be an object");
+  CHECK(refusal({kHi, "[{}"}).find("tools_json: not JSON at byte 3") == 0);
+  CHECK(refusal({kHi, "", "[]"}) == "template_kwargs must be an object");
+  CHECK(refusal({kHi, "", "{\"a\": }"}).find("template_kwargs: not JSON at byte") == 0);
+  CHECK(refusal({kHi, "", R"({"messages": []})"}).find("template_kwargs sets 'messages'") == 0);
+  CHECK(refusal({"[" + std::string(100, '[')}).find("messages_json[0] is an array") == 0);
   CHECK(refusal({R"([{"role": "user", "content": "x", "y": )" + std::string(100, '[')})
             .find("deeper than 64 levels") != std::string::npos);
+}
+
+TEST_CASE("render_chat: errors name an argument as its caller does") {
+  auto parsed = ChatTemplate::parse("x");
+  REQUIRE(parsed.ok());
+  ChatInput input;
+  input.messages_json = "[{}]";
+  input.messages_name = "history";
+  input.kwargs_name = "kwargs_json";
+  auto rendered = render_chat(*parsed.value(), nullptr, input);
+  CHECK(rendered.status().message() == "history[0] has no 'role'");
+  CHECK(rendered.status().detail()->where == "history");
+  input.kwargs_json = "1";
+  rendered = render_chat(*parsed.value(), nullptr, input);
+  CHECK(rendered.status().message() == "kwargs_json must be an object");
+  CHECK(rendered.status().detail()->where == "kwargs_json");
+}
+
+TEST_CASE("render_chat: no messages at all are refused where an answer is wanted") {
+  CHECK(chat_text("{{ messages|length }}", {"[ ]"}) == "0");
+  auto parsed = ChatTemplate::parse("x");
+  REQUIRE(parsed.ok());
+  ChatInput input;
+  input.messages_json = "[ ]";
+  input.needs_message = true;
+  auto rendered = render_chat(*parsed.value(), nullptr, input);
+  REQUIRE_FALSE(rendered.ok());
+  CHECK(rendered.status().code() == Code::invalid_argument);
+  CHECK(rendered.status().message() == "messages_json has no message to answer; add one first");
+}
+
+TEST_CASE("check_chat_options: what render_chat would refuse") {
+  CHECK(check_chat_options("", "", "template_kwargs").ok());
+  CHECK(check_chat_options("[{}]", "{\"a\": 1}", "template_kwargs").ok());
+  CHECK(check_chat_options("{}", "", "template_kwargs").message() ==
+        "tools_json must be an array of objects");
+  CHECK(check_chat_options("", "nonsense", "template_kwargs")
+            .message()
+            .starts_with("template_kwargs: not JSON at byte 0"));
+  CHECK(check_chat_options("", "{\"tools\": 1}", "template_kwargs").code() ==
+        Code::invalid_argument);
 }
 
 TEST_CASE("render_chat: an error of the template keeps its code and place") {
@@ -78,5 +121,6 @@ TEST_CASE("render_chat: an error of the template keeps its code and place") {
   REQUIRE_FALSE(rendered.ok());
   CHECK(rendered.status().code() == Code::template_error);
   CHECK(rendered.status().message() == "no system role");
+  CHECK(rendered.status().detail()->where == "chat template");
   CHECK(rendered.status().detail()->line == 2);
 }

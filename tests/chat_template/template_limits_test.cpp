@@ -214,6 +214,7 @@ TEST_CASE("chat_template: failures name line and column") {
     REQUIRE(failed.detail() != nullptr);
     CHECK(failed.detail()->line == p.line);
     CHECK(failed.detail()->column == p.column);
+    CHECK(failed.detail()->where == "chat template");
     const std::string place =
         "line " + std::to_string(p.line) + ", column " + std::to_string(p.column);
     CHECK(failed.message().find(place) != std::string_view::npos);
@@ -223,6 +224,7 @@ TEST_CASE("chat_template: failures name line and column") {
 TEST_CASE("chat_template: the message of raise_exception passes through unchanged") {
   const Status failed = failure_of("\n{{ raise_exception('Roles must alternate!') }}");
   CHECK(failed.message() == "Roles must alternate!");
+  CHECK(failed.detail()->where == "chat template");
   CHECK(failed.detail()->line == 2);
 }
 

@@ -40,11 +40,14 @@ TEST_CASE("engine: submit refuses what cannot work with one sentence that has th
   CHECK(refused({}, params_for(5)) == "prompt is 0 tokens; allowed: 1 to 100");
   CHECK(refused({1, 64}, params_for(5)) == "token 1 of the prompt is 64; allowed: 0 to 63");
   CHECK(refused(some_prompt(101), params_for(5)) ==
-        "the prompt has 101 tokens, the context holds 100");
-  CHECK(refused(some_prompt(60), params_for(41)) ==
-        "60 prompt tokens and 41 new ones are 101, the context holds 100");
+        "the prompt has 101 tokens, the context holds 100; raise ctx_tokens");
+  CHECK(
+      refused(some_prompt(60), params_for(41)) ==
+      "60 prompt tokens and 41 new ones are 101, the context holds 100; lower max_tokens or raise "
+      "ctx_tokens");
   CHECK(refused(some_prompt(100), params_for(-1)) ==
-        "the prompt's 100 tokens fill the context of 100: there is no room for an answer");
+        "the prompt's 100 tokens fill the context of 100: there is no room for an answer; raise "
+        "ctx_tokens");
   GenParams params = params_for(5);
   params.n = 0;
   CHECK(refused({1}, params) == "n is 0; allowed: 1 to 1024");

@@ -47,7 +47,7 @@ TEST_CASE("overrides: values replace or add, with the type that JSON gives them"
 }
 
 TEST_CASE("overrides: each mistake is one sentence and changes nothing") {
-  const std::string start = "metadata overrides: ";
+  const std::string start = "metadata_overrides: ";
   CHECK(refusal("{\"kept\": 5, \"a\": ") == start + "not valid JSON at byte 18");
   CHECK(refusal("[1]") == start + "a JSON object {\"key\": value} is needed");
   CHECK(refusal("3") == start + "a JSON object {\"key\": value} is needed");

@@ -26,6 +26,9 @@ def main():
         answer = subprocess.run([program, model], check=True, stdout=subprocess.PIPE, timeout=60).stdout
         if not answer.strip():
             sys.exit("the program answered nothing")
+        usage = subprocess.run([program], capture_output=True, text=True, timeout=60)
+        if usage.returncode != 2 or "usage" not in usage.stderr:
+            sys.exit(f"without a model: exit {usage.returncode}, {usage.stderr!r}")
         failed = subprocess.run([program, "no such file"], capture_output=True, text=True, timeout=60)
         if failed.returncode != 1 or "no such file" not in failed.stderr:
             sys.exit(f"a missing model: exit {failed.returncode}, {failed.stderr!r}")

@@ -28,12 +28,33 @@ CASES = [
     (["perplexity", "M", "--tmp"], 2, ["--tmp is no option"], ["FILE"]),
     (["run", "M", "hi", "-x"], 2, ["-x is no option"]),
     (["run"], 2, ["MODEL is required"]),
+    (["run", "M", "hi", "there"], 2, ['unexpected argument "there"', "quotes"]),
+    (["doctor", "M", "there"], 2, ['unexpected argument "there"'], ["quotes"]),
+    (["run", "M", "hi", "-p"], 2, ["--prompt: its value is missing"]),
+    (["run", "M", "-n", "3", "-n", "4", "hi"], 2, ["--max-tokens is given 2 times"]),
+    # a prompt that looks like an option
+    (["run", "M", "-hi"], 2, ["-hi is no option of llmrt run", "goes behind -p"]),
+    (["run", "M", "-x"], 2, ["-x is no option of llmrt run", "goes behind -p"]),
+    (["run", "M", "hi", "-x"], 2, ["-x is no option of llmrt run"], ["behind"]),
+    (["chat", "M", "-hi"], 2, ["-hi is no option of llmrt chat"], ["behind"]),
+    (["run", "M", "--", "-hi", "-n", "3"], 2, ['unexpected argument "-n"', "behind --"], ["no option of"]),
+    (["chat", "M", "--", "-x"], 2, ['unexpected argument "-x"', "llmrt chat --help"], ["no option of"]),
+    (["run", "M", "-p", "-hi"], 0, []),
+    (["run", "M", "--", "-hi"], 0, []),
+    # values: what is no number
+    (["run", "M", "--seed", "abc", "hi"], 2, ['--seed: "abc"; wanted is a whole number']),
+    (["run", "M", "--seed", "", "hi"], 2, ['--seed: ""; wanted is a whole number']),
+    (["run", "M", "--top-k", "99999999999", "hi"], 2, ["--top-k: 99999999999 is beyond 32 bits"]),
+    (["run", "M", "--temp", "zz", "hi"], 2, ['--temp: "zz"; wanted is a number']),
+    (["run", "M", "--temp", "1e-1", "--top-k", "0x10", "hi"], 0, []),
+    (["bench", "M", "-r", "x"], 2, ['-r: "x"; wanted is a whole number']),
     # values: the option is named as it was typed, out of range is usage
     (["run", "M", "-n", "-5", "hi"], 2, ["--max-tokens is -5"], ["max_tokens"]),
     (["run", "M", "-t", "-1", "hi"], 2, ["--threads is -1"]),
     (["run", "M", "-t", "100000", "hi"], 2, ["--threads is 100000"]),
     (["run", "M", "--ctx", "-1", "hi"], 2, ["--ctx is -1"], ["ctx_tokens"]),
     (["run", "M", "--samples", "0", "hi"], 2, ["--samples is 0"]),
+    (["run", "M", "--n", "0", "hi"], 2, ["--n is 0"]),
     (["run", "M", "--temp", "-7", "hi"], 2, ["--temp is -7"], ["temperature is"]),
     (["run", "M", "--dry-base", "0.5", "hi"], 2, ["--dry-base is 0.5"]),
     (["run", "M", "--dry-allowed-length", "-1", "hi"], 2, ["--dry-allowed-length is -1"]),
@@ -48,7 +69,7 @@ CASES = [
     (["run", "M", "--logit-bias", "[]", "hi"], 2, ["--logit-bias"], ["logit_bias"]),
     (["run", "M", "--device", "zz", "hi"], 2, ["--device", '"zz"']),
     (["run", "M", "--override", "x", "hi"], 2, ["--override x", "KEY=VALUE"]),
-    (["run", "M", "--override", 'x={"a":1}', "hi"], 2, ["--override: key"], ["metadata overrides"]),
+    (["run", "M", "--override", 'x={"a":1}', "hi"], 2, ["--override: key"], ["metadata_overrides"]),
     (["perplexity", "M", "TMP/text", "--ctx", "1"], 2, ["--ctx is 1"]),
     (["perplexity", "M", "TMP/text", "--windows", "-3"], 2, ["--windows is -3"]),
     (["bench", "M", "-r", "0"], 2, ["-r is 0"]),
@@ -84,9 +105,19 @@ CASES = [
     (["perplexity", "M", "TMP/text", "--ctx", "32", "--kl-base", "TMP/none"], 1, ["TMP/none"], ["window"]),
     (["perplexity", "M", "TMP/text", "--ctx", "32", "--kl-base", "TMP/text"], 1, ["TMP/text", "float32"], ["window"]),
     # an empty prompt
-    (["run", "M"], 2, ["empty"]),
+    (["run", "M"], 2, ["no prompt was given, and standard input is empty"]),
     (["run", "M", "-p", ""], 2, ["empty"]),
     (["run", "M", "-f", "TMP/empty"], 2, ["empty"]),
+    # what cut an answer off
+    (["run", "M", "hi"], 0, [], ["stopped", "full"]),
+    (["run", "M", "--raw", "a", "-n", "3"], 0, ["stopped after 3 tokens; -n raises it"]),
+    (["run", "M", "--raw", "a", "-n", "3", "--json"], 0, [], ["stopped"]),
+    (["run", "M", "--raw", "a", "-n", "0"], 0, [], ["stopped"]),
+    (["run", "M", "--raw", "a", "-n", "-1", "--ctx", "64"], 0, ["the context of 64 tokens is full; --ctx raises it"]),
+    # a context beyond the model's
+    (["run", "M", "hi", "--ctx", "512"], 0, [], ["beyond"]),
+    (["run", "M", "hi", "--ctx", "600"], 0, ["--ctx 600 is beyond the 512 tokens the model was trained for"]),
+    (["inspect", "M", "--ctx", "600"], 0, ["--ctx 600 is beyond the 512 tokens"]),
     # a text that begins with more than one byte
     (["perplexity", "M", "TMP/text", "--ctx", "32", "--windows", "1"], 0, ["window 1 of 1"]),
 ]
@@ -174,6 +205,22 @@ def main():
         expect("interrupted at its prompt", waiting.returncode == 130 and not out, (waiting.returncode, err))
         chat = subprocess.run([tool, "chat", model, "-n", "-5"], input=b"hi\nhi\n", capture_output=True, timeout=60)
         expect("chat, wrong option", chat.returncode == 2 and b"--max-tokens is -5" in chat.stderr, chat)
+        talk = b"/regen\n/undo\n/stats\nhi\n/undo\n/system x\n/clear\n"
+        chat = subprocess.run([tool, "chat", model, "--temp", "0", "-n", "4"], input=talk, capture_output=True, timeout=60)
+        said = [
+            "(nothing to answer again)",
+            "(nothing to forget)",
+            "(no answer yet)",
+            "(stopped after 4 tokens; -n raises it)",
+            "(forgotten)",
+            "(started again)",
+            "(started again)",
+        ]
+        expect("chat, commands", chat.returncode == 0 and chat.stdout == b"1234\n" and chat.stderr.decode().splitlines() == said, chat)
+        got, out, err = run(tool, ["run", model, "hi", "-n", "3", "--temp", "0", "--samples", "2"])
+        expect("samples", got == 0 and out == "123\n\n123\n" and "sample 1 of 2" in err and "sample 2 of 2" in err, (got, out, err))
+        got, out, err = run(tool, ["inspect", model])
+        expect("inspect, one conversation", got == 0 and "one conversation of 512 tokens: " in out and "for several at once" in out, (got, out, err))
         got, out, err = run(tool, ["inspect", str(files / "vocabulary")])
         expect("inspect a vocabulary", got == 0 and "no plan" in out, (got, out, err))
         got, out, err = run(tool, ["inspect", str(files / "vocabulary"), "--kv-type", "zz"])
@@ -184,6 +231,10 @@ def main():
         expect("doctor, unknown kernels", got == 0 and "LLMRT_CPU_ISA=nope is unknown and ignored" in out, (got, out, err))
         got, out, err = run(tool, ["doctor"], LLMRT_CPU_ISA="scalar")
         expect("doctor, known kernels", got == 0 and "LLMRT_CPU_ISA=scalar asks for it" in out, (got, out, err))
+
+        got, out, err = run(tool, ["doctor", model])
+        words = ["\nsystem: ", ", Linux ", "model: case, llama, F32, hash ", "one conversation of 512 tokens: "]
+        expect("doctor of a model", got == 0 and all(w in out for w in words) and "{" not in out, (got, out, err))
 
         # without and with a BOS of the model; an odd window
         text = files / "prose"
@@ -201,7 +252,7 @@ def main():
             )
     if failures:
         sys.exit("\n".join(failures))
-    print(len(CASES) + 9, "cases held")
+    print(len(CASES) + 13, "cases held")
 
 
 main()
