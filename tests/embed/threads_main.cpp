@@ -10,6 +10,9 @@
 
 using namespace embed;
 
+// Longer than any wait of a healthy engine, under a sanitizer and beside other work too.
+constexpr int32_t kHangMs = 60'000;
+
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 3;
   llmrt_model* model = nullptr;
@@ -54,15 +57,15 @@ int main(int argc, char** argv) {
         }
         if (what == 1) {
           llmrt_request_cancel(r, 0);
-          if (llmrt_request_wait(r, 5000) == LLMRT_ERR_CANCELLED) n_cancelled.fetch_add(1);
+          if (llmrt_request_wait(r, kHangMs) == LLMRT_ERR_CANCELLED) n_cancelled.fetch_add(1);
         } else if (what == 2) {
           llmrt_event event;
           event.struct_size = sizeof event;
-          while (llmrt_request_next(r, 5000, &event) == LLMRT_OK) {
+          while (llmrt_request_next(r, kHangMs, &event) == LLMRT_OK) {
           }
           n_done.fetch_add(1);
         } else if (what == 3) {
-          if (llmrt_request_wait(r, 10000) != LLMRT_OK) n_wrong.fetch_add(1);
+          if (llmrt_request_wait(r, kHangMs) != LLMRT_OK) n_wrong.fetch_add(1);
           n_done.fetch_add(1);
         }
         llmrt_metrics metrics;
