@@ -6,6 +6,7 @@
 #include "api/text.h"
 #include "base/memory.h"
 #include "chat/messages.h"
+#include "engine/limits.h"
 
 namespace llmrt::api {
 namespace {
@@ -187,10 +188,7 @@ llmrt_status llmrt_submit_tokens(llmrt_engine* engine, const int32_t* tokens, si
     const uint32_t most = e->core->engine().options().ctx_tokens;
     if (n == 0) return refuse("n", "0", "1 to " + std::to_string(most));
     // Told before the ids are copied: a length out of all proportion is no reason to allocate.
-    if (n > most)
-      return error(Code::context_full,
-                   "the prompt has %zu tokens, the context holds %u; raise ctx_tokens", n, most)
-          .at("ctx_tokens");
+    if (n > most) return prompt_too_long(n, most);
     return submit_prompt(e->core, std::vector<Token>(tokens, tokens + n), std::move(params), o,
                          out);
   };

@@ -39,4 +39,12 @@ inline Status check_block_tokens(int64_t value) {
   return refuse("block_tokens", std::to_string(value), "16, 32 and 64");
 }
 
+// Of a prompt with more tokens than a sequence may have.
+inline Status prompt_too_long(size_t n_tokens, uint32_t ctx_tokens) {
+  return error(Code::context_full,
+               "the prompt has %zu tokens, the context holds %u; raise ctx_tokens", n_tokens,
+               ctx_tokens)
+      .at("ctx_tokens");
+}
+
 }  // namespace llmrt

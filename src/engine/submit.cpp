@@ -43,10 +43,7 @@ Status EngineImpl::check_prompt(std::span<const Token> prompt) const {
           .at("tokens");
   }
   if (prompt.size() > options_.ctx_tokens)
-    return error(Code::context_full,
-                 "the prompt has %zu tokens, the context holds %u; raise ctx_tokens", prompt.size(),
-                 options_.ctx_tokens)
-        .at("ctx_tokens");
+    return prompt_too_long(prompt.size(), options_.ctx_tokens);
   return {};
 }
 
