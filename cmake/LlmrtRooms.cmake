@@ -68,10 +68,11 @@ function(llmrt_room room)
   target_link_libraries(llmrt_${room} PUBLIC llmrt_settings ${R_LIBS})
 endfunction()
 
-# llmrt_test_program(<name> ROOMS <rooms...> SOURCES <files...> [LIBS <targets...>]): a program of the tests, with the objects of these rooms.
-# Tests are compiled with little optimisation: what takes time in them is the rooms' code.
+# llmrt_test_program(<name> ROOMS <rooms...> SOURCES <files...> [LIBS <targets...>] [COMPUTES]): a program of the tests, with the objects
+# of these rooms. Tests are compiled with little optimisation, under a sanitizer with none: what takes time in them is the rooms' code.
+# COMPUTES: except in this one, which has a reference of its own to compare with.
 function(llmrt_test_program name)
-  cmake_parse_arguments(T "" "" "ROOMS;SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(T "COMPUTES" "" "ROOMS;SOURCES;LIBS" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   foreach(room ${T_ROOMS})
     target_link_libraries(${name} PRIVATE llmrt_${room})
@@ -79,14 +80,22 @@ function(llmrt_test_program name)
   target_link_libraries(${name} PRIVATE llmrt_settings ${T_LIBS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   target_compile_definitions(${name} PRIVATE LLMRT_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests")
+  set(optimise "$<$<CONFIG:Release>:-O1>")
+  if(LLMRT_SANITIZE AND NOT T_COMPUTES)
+    set(optimise -O0)
+  endif()
   set_source_files_properties(${T_SOURCES} PROPERTIES COMPILE_OPTIONS
-    "$<$<CONFIG:Release>:-O1>;-Wno-conversion;-Wno-shadow;-Wno-old-style-cast;$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>")
+    "${optimise};-Wno-conversion;-Wno-shadow;-Wno-old-style-cast;$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow>")
 endfunction()
 
-# llmrt_test(<name> ... [LABELS ...] [TIMEOUT s] [ARGS ...]): one doctest program, one ctest entry.
+# llmrt_test(<name> ... [LABELS ...] [TIMEOUT s] [ARGS ...] [COMPUTES]): one doctest program, one ctest entry.
 function(llmrt_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "ROOMS;SOURCES;LABELS;LIBS;ARGS" ${ARGN})
-  llmrt_test_program(${name} ROOMS ${T_ROOMS} SOURCES ${T_SOURCES} LIBS llmrt_doctest_main doctest::doctest ${T_LIBS})
+  cmake_parse_arguments(T "COMPUTES" "TIMEOUT" "ROOMS;SOURCES;LABELS;LIBS;ARGS" ${ARGN})
+  set(computes "")
+  if(T_COMPUTES)
+    set(computes COMPUTES)
+  endif()
+  llmrt_test_program(${name} ROOMS ${T_ROOMS} SOURCES ${T_SOURCES} LIBS llmrt_doctest_main doctest::doctest ${T_LIBS} ${computes})
   add_test(NAME ${name} COMMAND ${name} ${T_ARGS})
   if(T_TIMEOUT)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT})
