@@ -96,8 +96,9 @@ typedef struct llmrt_error_info {
   int32_t sys_code;     /* errno, 0 if none */
   int32_t line, column; /* of a template or JSON text, from 1; 0 if not known */
   int32_t pad0;
-  const char* message; /* one sentence: the thing, what was found, what is allowed */
-  const char* where;   /* file, tensor, key, option; "" if not known */
+  /* one sentence: the thing, what was found, what is allowed; at most 511 bytes: a long name in it loses its middle or end */
+  const char* message;
+  const char* where; /* file, tensor, key, option; "" if not known */
 } llmrt_error_info;
 
 /* Version of the library: major * 1000000 + minor * 1000 + patch.
@@ -188,10 +189,12 @@ typedef struct llmrt_runtime_options {
   llmrt_thread_fn thread_hook;
   void* user;        /* passed to the hooks */
   int32_t log_queue; /* > 0: keep the last N lines for llmrt_runtime_next_log; 0 to 2^20 */
-  /* 0 to 1024, the caller included; 0: min(allowed physical cores, quota) */
+  /* 0 to 1024, the caller included; 0: the physical cores that affinity and cpu_mask allow, at most the control group's quota */
   int32_t worker_threads;
-  int64_t cpu_mask;        /* bit i: CPU i; 0: all allowed */
-  int32_t thread_priority; /* added to the workers' nice level, 0 to 19 */
+  /* The next two: of workers and of engines' own threads. Your thread that steps an engine (threading 1) is never touched. */
+  int64_t cpu_mask; /* bit i: CPU i; 0: all allowed */
+  /* 0 to 19, added to the nice level of the thread that made the runtime */
+  int32_t thread_priority;
   int32_t pad0;
 } llmrt_runtime_options;
 
@@ -211,6 +214,10 @@ LLMRT_API int32_t LLMRT_CALL llmrt_runtime_workers(llmrt_runtime* runtime);
  * Any thread; waits for the pass under way. ERR_INVALID_ARGUMENT: outside 0 to 1024. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_set_workers(llmrt_runtime* runtime,
                                                             int32_t worker_threads);
+/* Changes thread_priority, of the running workers and engines' own threads and of those to come.
+ * Any thread; at once. ERR_INVALID_ARGUMENT: outside 0 to 19; ERR_UNSUPPORTED: to lower it takes a right here (RLIMIT_NICE). */
+LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_set_priority(llmrt_runtime* runtime,
+                                                             int32_t thread_priority);
 /* Oldest kept log line (log_queue > 0); *message is yours, llmrt_free it.
  * Any thread. PENDING: none waits. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_next_log(llmrt_runtime* runtime, int32_t* level,
@@ -282,6 +289,10 @@ typedef struct llmrt_model_options {
   /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
   int32_t timeout_ms;
   int32_t pad0;
+  /* how weights come from files, given as path or descriptor; memory and callbacks are read as they are. 0 (default) and 2: by reads;
+   * a file that has become shorter, or fails, is ERR_IO. 1: through a read-only mapping that goes when the weights are loaded; a
+   * file that is cut short meanwhile, or fails, ends the process with SIGBUS */
+  int32_t load_mode, pad1;
 } llmrt_model_options;
 
 /* Fills in defaults, at most struct_size bytes; pass sizeof.
@@ -344,6 +355,8 @@ typedef struct llmrt_tensor_info {
   int64_t d0, d1, d2, d3;     /* d0: row length; 1 beyond n_dims */
   int64_t bytes, file_offset; /* in the file; offset from the start of its part */
   int32_t shard, pad0;        /* part of a split file, from 0 */
+  /* what the device keeps it as: "P16" (as many bits as in the file, 16 rows side by side) or "F32"; "" if it is not loaded */
+  const char* packed_as;
 } llmrt_tensor_info;
 
 /* Number of tensors in the file.
@@ -419,8 +432,10 @@ typedef struct llmrt_metrics {
   int32_t running, waiting, sessions;
   int64_t done, failed, cancelled; /* requests; counters only grow */
   int64_t prompt_tokens, cached_tokens, generated_tokens, steps, busy_us, preemptions;
-  int64_t heartbeat;         /* grows while the engine works; a hung device leaves it still */
-  int64_t kv_used, kv_total; /* bytes */
+  int64_t heartbeat; /* grows while the engine works; a hung device leaves it still */
+  /* bytes; kv_used: what requests hold, without prefixes kept for later ones. kv_used / kv_total and busy_share tell how well the engine
+   * is used */
+  int64_t kv_used, kv_total;
   int64_t weight_bytes, host_bytes; /* host_bytes: all memory of the library in this process */
   /* submit to first text; percentiles over the last 60 s */
   double ttft_ms_p50, ttft_ms_p95, ttft_ms_p99;
@@ -428,9 +443,12 @@ typedef struct llmrt_metrics {
   double queue_ms_p50, queue_ms_p95, queue_ms_p99; /* submit to first work */
   double e2e_ms_p50, e2e_ms_p95, e2e_ms_p99;       /* submit to done */
   double requests_per_s, prefill_tps, decode_tps;  /* per second, over the same window */
-  /* over the same window: mean rows of a pass, share of time; now: share of the running samples' KV that holds no token */
+  /* over the same window: mean rows of a pass, share of the time in which the engine computed; now: share of the running samples' KV
+   * that holds no token */
   double batch_mean, busy_share, kv_waste;
   int32_t batch_peak, pad0; /* most rows of one pass, over the same window */
+  /* buffers of a pass: activations, scratch of the workers there were when the engine was made, logits; llmrt_plan_info.compute */
+  int64_t compute_bytes;
 } llmrt_metrics;
 
 /* A snapshot of the engine's figures.
@@ -555,6 +573,9 @@ typedef struct llmrt_gen_options {
   int64_t tag; /* comes back in events */
   /* llmrt_submit_chat and ask: JSON array, JSON object; NULL: none */
   const char *tools_json, *template_kwargs;
+  /* logprobs are 0 (default): of the model's logits, before on_logits; 1: of what the token was drawn from, over the candidates that
+   * are left after on_logits and the sampler_chain; temperature 0: over all tokens, after on_logits, bias and penalties */
+  int32_t logprobs_processed, pad0;
 } llmrt_gen_options;
 
 /* Fills in defaults, at most struct_size bytes; pass sizeof.

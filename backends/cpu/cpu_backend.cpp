@@ -1,6 +1,7 @@
 #include "backends/cpu/cpu_backend.h"
 
 #include "backends/cpu/cpu_features.h"
+#include "base/in_quotes.h"
 
 namespace llmrt::cpu {
 
@@ -63,8 +64,8 @@ Result<std::unique_ptr<Backend>> create_cpu_backend(std::shared_ptr<Host> host, 
     if (!table) {
       std::string all;
       for (const KernelTable* t : available_kernel_tables()) all += std::string(" isa=") + t->name;
-      return error(Code::invalid_argument, "CPU option \"%.*s\" is unknown; allowed here:%s",
-                   static_cast<int>(options.size()), options.data(), all.c_str());
+      return error(Code::invalid_argument, "CPU option %s is unknown; allowed here:%s",
+                   in_quotes(options, 40).c_str(), all.c_str());
     }
   }
   return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(host), *table));

@@ -20,6 +20,7 @@ class CpuBackend final : public Backend {
   DeviceInfo info() const override;
 
   uint64_t weight_bytes(const WeightDesc& desc) const override { return packed_bytes(desc); }
+  const char* packed_as(const WeightDesc& desc) const override { return packed_form(desc); }
   Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                               JobProgress* progress) override;
   void remove_weight(WeightId id) override { weights_.remove(id); }

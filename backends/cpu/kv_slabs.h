@@ -1,4 +1,4 @@
-// KV storage of one model: blocks in slabs of kSlabBlocks, taken as first used.
+// KV storage of one model: blocks in slabs of kSlabBlocks, taken as first used (docs/decisions/005-kv-slabs-reserve-nothing.md).
 //
 //   slab s: | block 64 s | block 64 s + 1 | ... |        block: | layer 0 | layer 1 | ... |      layer: | head 0 | head 1 | ... |
 //

@@ -41,6 +41,8 @@ uint64_t packed_bytes(const WeightDesc& d) {
   return uint64_t{n_panels(d.n)} * panel_bytes(d.type, d.k);
 }
 
+const char* packed_form(const WeightDesc& d) { return keeps_floats(d) ? "F32" : "P16"; }
+
 Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader, ThreadPool& pool,
                                  const JobProgress* progress) {
   const QuantFormat& f = format_of(d.type);

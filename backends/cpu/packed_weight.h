@@ -24,6 +24,7 @@ struct PackedWeight {
 
 // Exactly what pack_weight() keeps.
 uint64_t packed_bytes(const WeightDesc& desc);
+const char* packed_form(const WeightDesc& desc);  // "P16" or "F32"
 
 // Reads the tensor in runs of panels on the host's pool, packs each, and lets the source's pages go behind it.
 Result<PackedWeight> pack_weight(const WeightDesc& desc, const WeightReader& reader,

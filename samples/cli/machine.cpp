@@ -12,7 +12,7 @@
 namespace cli {
 namespace {
 
-std::string first_line(const char* path) {
+std::string first_line(const std::string& path) {
   std::ifstream in(path);
   std::string line;
   std::getline(in, line);
@@ -44,6 +44,31 @@ std::vector<TableNeeds> table_needs() {
 #else
   return {{"scalar", {}}};
 #endif
+}
+
+// The least quota of this process's control group and of those around it, in CPUs; 0: none. Versions 2 and 1.
+double group_quota() {
+  const std::string root = "/sys/fs/cgroup";
+  double least = 0;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool is_v2 = controllers == ",,";
+    if (!is_v2 && controllers.find(",cpu,") == std::string::npos) continue;
+    std::string group = root + (is_v2 ? "" : "/cpu") + line.substr(second + 1);
+    for (; group.size() >= root.size(); group.erase(group.rfind('/'))) {
+      std::istringstream text(is_v2 ? first_line(group + "/cpu.max")
+                                    : first_line(group + "/cpu.cfs_quota_us") + " " +
+                                          first_line(group + "/cpu.cfs_period_us"));
+      double quota = 0, period = 0;
+      if (text >> quota >> period && quota > 0 && period > 0 &&
+          (least == 0 || quota / period < least))
+        least = quota / period;
+    }
+  }
+  return least;
 }
 
 }  // namespace
@@ -92,17 +117,7 @@ Json quota_json() {
   CPU_ZERO(&set);
   const int allowed = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
   Json json = {{"allowed_cpus", allowed}, {"cgroup_cpus", nullptr}};
-  std::istringstream v2(first_line("/sys/fs/cgroup/cpu.max"));
-  std::string quota;
-  double period = 0;
-  if (v2 >> quota >> period && quota != "max" && period > 0) {
-    json["cgroup_cpus"] = std::stod(quota) / period;
-  } else {
-    const std::string v1 = first_line("/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
-    const std::string v1_period = first_line("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    if (!v1.empty() && !v1_period.empty() && v1[0] != '-')
-      json["cgroup_cpus"] = std::stod(v1) / std::stod(v1_period);
-  }
+  if (const double quota = group_quota(); quota > 0) json["cgroup_cpus"] = quota;
   return json;
 }
 

@@ -37,6 +37,13 @@ std::string overrides_json(const std::vector<std::string>& overrides) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+int32_t load_mode_number(const std::string& name) {
+  const std::array<const char*, 3> names = {"auto", "mmap", "read"};  // 0, 1, 2
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) fail_usage("--load-mode " + name + ": wanted is auto, mmap or read");
+  return static_cast<int32_t>(at - names.begin());
+}
+
 std::string template_text(const std::string& name_or_file) {
   if (name_or_file.empty()) return {};
   if (std::find(kTemplateNames.begin(), kTemplateNames.end(), name_or_file) != kTemplateNames.end())
@@ -56,6 +63,7 @@ struct ModelOptions {
         chat_template(template_text(args.chat_template)) {
     llmrt_model_options_init(&c, sizeof c);
     c.devices = args.device.c_str();
+    c.load_mode = load_mode_number(args.load_mode);
     if (!overrides.empty()) c.metadata_overrides = overrides.c_str();
     if (!chat_template.empty()) c.chat_template = chat_template.c_str();
   }
@@ -211,11 +219,17 @@ CLI::Option* ModelArgs::add_overrides(CLI::App& app) {
                    "KEY=VALUE laid over the file's metadata (repeatable)");
 }
 
-void ModelArgs::add_computing(CLI::App& app) {
+void ModelArgs::add_planning(CLI::App& app) {
   add_path(app)->required();
   add_threads(app);
   add_device(app);
   add_overrides(app);
+}
+
+void ModelArgs::add_computing(CLI::App& app) {
+  add_planning(app);
+  app.add_option("--load-mode", load_mode, "how weights are read: auto, mmap or read")
+      ->capture_default_str();
 }
 
 Loaded load(const ModelArgs& args, bool metadata_only) {

@@ -18,13 +18,15 @@ struct ModelArgs {
   std::string device = "auto";
   std::string chat_template;           // name or file
   std::vector<std::string> overrides;  // KEY=VALUE
+  std::string load_mode = "auto";
   CLI::Option* add_path(CLI::App& app);
   void add_threads(CLI::App& app);
   CLI::Option* add_device(CLI::App& app);
   CLI::Option* add_chat_template(CLI::App& app);
   CLI::Option* add_overrides(CLI::App& app);
-  // All but the template: what computing takes.
-  void add_computing(CLI::App& app);
+  // All but the template and how weights are read: what a plan takes.
+  void add_planning(CLI::App& app);
+  void add_computing(CLI::App& app);  // a plan's, and how weights are read
 };
 
 struct Loaded {

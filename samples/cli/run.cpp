@@ -84,6 +84,8 @@ void check_company(const RunArgs& args) {
     fail_usage("--chat-template belongs to a chat: --raw continues the text itself");
   if (args.gen.options.logprobs != 0 && !args.json)
     fail_usage("--logprobs belongs to --json, which prints them");
+  if (args.gen.options.logprobs_processed != 0 && args.gen.options.logprobs == 0)
+    fail_usage("--logprobs-processed belongs to --logprobs: it says of what these are");
 }
 
 int run(RunArgs& args) {
@@ -108,13 +110,12 @@ int run(RunArgs& args) {
     if (stream) write_out(text);
   });
   if (stream && (status == LLMRT_OK || status == LLMRT_ERR_CANCELLED)) write_out("\n");
+  if (args.json) print_result(args, request.get());  // of a bad end too: finish tells it
   if (interrupted()) throw_interrupted();
-  check(status);
-  if (args.json)
-    print_result(args, request.get());
-  else if (stream)
+  check(llmrt_request_wait(request.get(), 0));  // once more: printing has its own last errors
+  if (stream)
     tell_if_cut(request.get(), 0, args.gen.options.max_tokens);
-  else
+  else if (!args.json)
     print_samples(args.gen.options, request.get());
   if (isatty(STDERR_FILENO)) print_usage(request.get());
   return 0;
@@ -135,6 +136,8 @@ Command add_run(CLI::App& app) {
       ->group("");
   add_number(app, "--logprobs", args->gen.options.logprobs,
              "with --json: the N most probable tokens at each place");
+  app.add_flag("--logprobs-processed", args->gen.options.logprobs_processed,
+               "with --logprobs: after penalties, filters and temperature");
   app.add_option("--system", args->system, "system message");
   app.add_flag("--raw", args->raw, "continue the text itself, without the chat template");
   app.add_flag("--special", args->special, "with --raw: special-token text becomes special tokens");

@@ -1,6 +1,7 @@
 #include "support.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -122,9 +123,14 @@ std::string take_text(char* text) {
   return text ? std::string(text) : std::string();
 }
 
+// Not by stdio, which drops what it holds when Ctrl-C interrupts a write that waits for its reader.
 void write_out(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    fail(std::string("standard output: ") + std::strerror(errno));
+  while (!text.empty()) {
+    const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(std::string("standard output: ") + std::strerror(errno));
+    text.remove_prefix(static_cast<size_t>(n));
+  }
 }
 
 void print_json(const Json& json) {

@@ -61,7 +61,7 @@ void check_utf8(const std::string& name, std::string_view text);
 bool rename_subject(std::string& sentence, std::string_view subject, std::string_view name);
 // Owns and frees what the library gave.
 std::string take_text(char* text);
-void write_out(std::string_view text);  // standard output, flushed; fails on a full disk
+void write_out(std::string_view text);  // standard output, at once; fails on a full disk
 void print_json(const Json& json);
 void print_json_line(const Json& json);  // large arrays on one line
 std::string human_bytes(double bytes);

@@ -127,6 +127,7 @@ llmrt_status llmrt_engine_metrics(const llmrt_engine* engine, llmrt_metrics* out
     o.busy_share = m.busy_share;
     o.kv_waste = m.kv_waste;
     o.batch_peak = m.batch_peak;
+    o.compute_bytes = m.compute_bytes;
     return write_out(o, out);
   };
 }

@@ -1,8 +1,6 @@
 #include "api/guard.h"
 
 #include <atomic>
-#include <cstring>
-#include <string_view>
 
 #include "base/platform/process.h"
 
@@ -13,27 +11,6 @@ constinit thread_local ErrorRecord record_of_thread{};
 constinit thread_local int32_t callback_depth = 0;
 constinit std::atomic<bool> is_forked{false};
 
-bool is_inside_code_point(char c) { return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u; }
-
-// Copies the text. What does not fit is left out of its middle, at code point borders: the reason behind a long name stays.
-void copy_text(char* to, size_t size, std::string_view text) noexcept {
-  constexpr std::string_view kGap = " ... ";
-  // the two ends that stay: [0, head) and [tail, size)
-  size_t head = text.size(), tail = text.size();
-  if (text.size() >= size) {
-    head = (size - 1 - kGap.size()) / 2;
-    tail = text.size() - head;
-    while (head > 0 && is_inside_code_point(text[head])) --head;
-    while (tail < text.size() && is_inside_code_point(text[tail])) ++tail;
-  }
-  size_t n = text.copy(to, head);
-  if (tail < text.size()) {
-    n += kGap.copy(to + n, kGap.size());
-    n += text.copy(to + n, text.size() - tail, tail);
-  }
-  to[n] = '\0';
-}
-
 }  // namespace
 
 ErrorRecord& error_record() noexcept { return record_of_thread; }
@@ -43,7 +20,7 @@ void record(Code code, const char* message) noexcept {
   r.status = static_cast<int32_t>(code);
   r.sys_code = r.line = r.column = 0;
   r.where[0] = '\0';
-  copy_text(r.message, sizeof r.message, message);
+  copy_shortened(r.message, sizeof r.message, message);
 }
 
 void record(const Status& failure) noexcept {
@@ -54,7 +31,7 @@ void record(const Status& failure) noexcept {
   r.sys_code = detail->sys_code;
   r.line = detail->line;
   r.column = detail->column;
-  copy_text(r.where, sizeof r.where, detail->where);
+  copy_shortened(r.where, sizeof r.where, detail->where);
 }
 
 bool forked() noexcept { return is_forked.load(std::memory_order_relaxed); }

@@ -32,11 +32,10 @@
 
 namespace llmrt::api {
 
-// The thread's last failure: what llmrt_last_error_info shows. Sentences hold 200 bytes and a name (base/status.h); what is longer than the
-// record loses its middle, which is the name's.
+// The thread's last failure: what llmrt_last_error_info shows. A place that is longer than the record loses its middle.
 struct ErrorRecord {
   int32_t status, sys_code, line, column;
-  char message[512];
+  char message[kMostMessage + 1];
   char where[256];
 };
 ErrorRecord& error_record() noexcept;

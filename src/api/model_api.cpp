@@ -70,11 +70,8 @@ const char* type_name_of(uint32_t ggml_type) {
 ModelObject::ModelObject(std::shared_ptr<const LoadedModel> loaded) : model(std::move(loaded)) {
   if (!model->backend) return;
   device = model->backend->info().id;
-  for (const WeightDesc& desc : model->def.program.weights) loaded_tensors.insert(desc.name);
-}
-
-const char* ModelObject::device_of(const std::string& tensor_name) const {
-  return loaded_tensors.contains(tensor_name) ? device.c_str() : "";
+  for (const WeightDesc& desc : model->def.program.weights)
+    packed_as.emplace(desc.name, model->backend->packed_as(desc));
 }
 
 }  // namespace llmrt::api
@@ -215,7 +212,10 @@ llmrt_status llmrt_model_tensor_get(const llmrt_model* model, int32_t i, llmrt_t
     info.n_dims = static_cast<int32_t>(t.n_dims);
     info.name = t.name.c_str();
     info.type = type_name_of(t.ggml_type);
-    info.device = m->device_of(t.name);
+    const auto loaded = m->packed_as.find(t.name);
+    const bool is_loaded = loaded != m->packed_as.end();
+    info.device = is_loaded ? m->device.c_str() : "";
+    info.packed_as = is_loaded ? loaded->second : "";
     info.d0 = static_cast<int64_t>(t.dims[0]);
     info.d1 = static_cast<int64_t>(t.dims[1]);
     info.d2 = static_cast<int64_t>(t.dims[2]);

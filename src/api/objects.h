@@ -13,7 +13,6 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -101,11 +100,9 @@ Result<Submitted> submit_request(const std::shared_ptr<EngineCore>& core, GenPar
 
 struct ModelObject final : Object {
   explicit ModelObject(std::shared_ptr<const LoadedModel> loaded);
-  // Id of the device that holds a tensor, "" if none does; lives as long as this.
-  const char* device_of(const std::string& tensor_name) const;
   std::shared_ptr<const LoadedModel> model;
   std::string device;
-  std::unordered_set<std::string> loaded_tensors;
+  std::unordered_map<std::string, const char*> packed_as;  // of the loaded tensors, by name
   std::mutex ask_mutex;
   std::shared_ptr<EngineCore> ask_engine;  // made by the first llmrt_model_ask
 };

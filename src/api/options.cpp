@@ -9,6 +9,7 @@
 #include "api/objects.h"
 #include "api/text.h"
 #include "base/float_control.h"
+#include "base/in_quotes.h"
 #include "base/platform/machine.h"
 #include "chat/messages.h"
 #include "sampling/params.h"
@@ -49,8 +50,8 @@ Result<std::vector<std::pair<Token, float>>> parse_logit_bias(const char* text, 
     uint32_t id = 0;  // digits only: from_chars takes neither blank nor sign
     const auto [end, error_code] = std::from_chars(key.data(), key.data() + key.size(), id);
     if (error_code != std::errc() || end != key.data() + key.size() || id >= n_vocab)
-      return error(Code::invalid_argument, "logit_bias: \"%.40s\" is no token id; allowed: 0 to %u",
-                   key.c_str(), n_vocab - 1)
+      return error(Code::invalid_argument, "logit_bias: %s is no token id; allowed: 0 to %u",
+                   in_quotes(key, 40).c_str(), n_vocab - 1)
           .at("logit_bias");
     const double bias = value.is_number() ? value.get<double>() : std::nan("");
     if (!(std::fabs(bias) <= 1e6))
@@ -85,7 +86,7 @@ Status check_template(const std::string& text) {
   if (text.empty() || builtin_chat_template(text) || text.find("{{") != std::string::npos ||
       text.find("{%") != std::string::npos)
     return Status();
-  return refuse("chat_template", '"' + std::string(text, 0, 40) + '"',
+  return refuse("chat_template", in_quotes(text, 40),
                 "template text, " + builtin_chat_template_names());
 }
 
@@ -174,9 +175,9 @@ Status check_struct_size(const char* name, uint32_t size, uint32_t least, bool h
   return Status();
 }
 
-Status check_pad(const char* name, int32_t pad0) {
-  if (pad0 == 0) return Status();
-  return error(Code::invalid_argument, "%s.pad0 is %d; allowed: 0", name, pad0).at("pad0");
+Status check_pad(const char* name, const char* pad, int32_t value) {
+  if (value == 0) return Status();
+  return error(Code::invalid_argument, "%s.%s is %d; allowed: 0", name, pad, value).at(pad);
 }
 
 Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t offset) {
@@ -210,7 +211,7 @@ Status check(const llmrt_runtime_options& o) {
   LLMRT_TRY(check_range("log_level", o.log_level, 0, 4));
   LLMRT_TRY(check_range("log_queue", o.log_queue, 0, 1 << 20));
   LLMRT_TRY(check_range("worker_threads", o.worker_threads, 0, kMaxWorkers));
-  LLMRT_TRY(check_range("thread_priority", o.thread_priority, 0, 19));
+  LLMRT_TRY(check_range("thread_priority", o.thread_priority, 0, kMaxPriority));
   if ((o.alloc == nullptr) != (o.dealloc == nullptr))
     return refuse("alloc", o.alloc ? "set without dealloc" : "NULL with dealloc set",
                   "both or neither");
@@ -224,7 +225,9 @@ Result<ModelOptions> to_model_options(const llmrt_model_options& o) {
   LLMRT_TRY(check_flag("metadata_only", o.metadata_only));
   LLMRT_TRY(check_range("host_memory_limit", o.host_memory_limit, 0, kNoMost));
   LLMRT_TRY(llmrt::check(limits::kTimeoutMs, o.timeout_ms));
+  LLMRT_TRY(check_range("load_mode", o.load_mode, 0, 2));
   m.metadata_only = o.metadata_only != 0;
+  m.maps_files = o.load_mode == 1;
   m.host_memory_limit = o.host_memory_limit;
   LLMRT_ASSIGN(m.chat_template, copied("chat_template", o.chat_template));
   LLMRT_TRY(check_template(m.chat_template));
@@ -277,6 +280,7 @@ Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
   LLMRT_TRY(check_flag("ignore_eos", o.ignore_eos));
   LLMRT_TRY(check_range("delivery", o.delivery, 0, 2));
   LLMRT_TRY(check_range("text_flags", o.text_flags, 0, 3));
+  LLMRT_TRY(check_flag("logprobs_processed", o.logprobs_processed));
   if (o.delivery != 2 && o.on_event)
     return refuse("delivery", std::to_string(o.delivery), "2, because on_event is set");
   SamplingParams& s = g.sampling;
@@ -299,6 +303,7 @@ Result<GenParams> to_gen_params(const llmrt_gen_options& o, uint32_t n_vocab,
   if (o.sampler_chain) s.chain = chain;
   LLMRT_ASSIGN(s.logit_bias, parse_logit_bias(o.logit_bias, n_vocab));
   s.logprobs = o.logprobs;
+  s.logprobs_processed = o.logprobs_processed != 0;
   LLMRT_TRY(validate(s, n_vocab));
 
   g.max_tokens = o.max_tokens;

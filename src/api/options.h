@@ -23,6 +23,7 @@ namespace llmrt::api {
 
 inline constexpr uint32_t kMaxStructSize = 4096;  // no struct of ours will ever be this large
 inline constexpr int32_t kMaxWorkers = 1024;
+inline constexpr int32_t kMaxPriority = 19;  // of nice levels the highest
 
 template <class T>
 struct StructTraits;
@@ -62,7 +63,7 @@ concept HasInit = requires(T& options) {
 };
 
 Status check_struct_size(const char* name, uint32_t size, uint32_t least, bool has_init);
-Status check_pad(const char* name, int32_t pad0);
+Status check_pad(const char* name, const char* pad, int32_t value);
 Status check_tail(const char* name, const unsigned char* tail, size_t n, size_t offset);
 
 template <class T>
@@ -86,7 +87,9 @@ Result<T> read_options(const T* user) {
   std::memcpy(&options, user, std::min<size_t>(size, sizeof(T)));
   options.struct_size = sizeof(T);
   if constexpr (requires { options.pad0; })
-    LLMRT_TRY(check_pad(StructTraits<T>::kName, options.pad0));
+    LLMRT_TRY(check_pad(StructTraits<T>::kName, "pad0", options.pad0));
+  if constexpr (requires { options.pad1; })
+    LLMRT_TRY(check_pad(StructTraits<T>::kName, "pad1", options.pad1));
   return options;
 }
 

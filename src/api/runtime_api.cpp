@@ -168,6 +168,14 @@ llmrt_status llmrt_runtime_set_workers(llmrt_runtime* runtime, int32_t worker_th
   };
 }
 
+llmrt_status llmrt_runtime_set_priority(llmrt_runtime* runtime, int32_t thread_priority) {
+  return LLMRT_ENTRY_OUTSIDE {
+    LLMRT_ASSIGN(const auto r, runtime_or_default(runtime));
+    LLMRT_TRY(check_range("thread_priority", thread_priority, 0, kMaxPriority));
+    return r->core->host.pool().set_priority(thread_priority);
+  };
+}
+
 llmrt_status llmrt_runtime_next_log(llmrt_runtime* runtime, int32_t* level, char** message) {
   return LLMRT_ENTRY_GIVES(message) {
     LLMRT_TRY(need("level", level));

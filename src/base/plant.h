@@ -1,5 +1,6 @@
-// Planted faults: LLMRT_PLANT(name, right, wrong) is `right`. Only the fault-finding test program is compiled with LLMRT_PLANTS; there
-// the fault chosen at run time becomes real, and the random-schedule tests must find it (tests/engine/planted_faults_main.cpp).
+// Planted faults: LLMRT_PLANT(name, right, wrong) is `right`. Only the fault-finding test programs are compiled with LLMRT_PLANTS; there
+// the fault chosen at run time becomes real, and the random tests must find it: tests/engine/planted_faults_main.cpp those of kv and
+// engine, tests/cpu/planted_linear_main.cpp the numeric one.
 #pragma once
 
 #ifdef LLMRT_PLANTS
@@ -20,7 +21,8 @@ enum Fault {
   match_ignores_window,    // a hit looks at the full groups only
   wrong_write_slot,        // the backend is told a slot of the neighbouring position
   fork_same_seed,          // all samples of a request draw with the first one's seed
-  count,
+  count,                   // of those above, which schedules of kv or engine must find
+  wrong_stripe_edge,       // numeric: the 8 stripes of K are cut at edges rounded up
 };
 extern Fault active;
 }  // namespace llmrt::plant

@@ -15,7 +15,7 @@ void enter(void* raw) {
 
 Status ServiceThread::start(const char* name, std::function<void()> body) {
   auto kept = std::make_unique<std::function<void()>>(std::move(body));
-  LLMRT_TRY(platform::start_thread(thread_, {.name = name}, &enter, kept.get()));
+  LLMRT_TRY(platform::start_thread(thread_, name, &enter, kept.get()));
   (void)kept.release();  // enter's now
   return Status();
 }

@@ -5,8 +5,35 @@
 
 namespace llmrt {
 
+static bool is_inside_code_point(char c) {
+  return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u;
+}
+
+size_t copy_shortened(char* to, size_t size, std::string_view text) noexcept {
+  constexpr std::string_view kGap = " ... ";
+  // the two ends that stay: [0, head) and [tail, text.size())
+  size_t head = text.size(), tail = text.size();
+  if (text.size() >= size) {
+    head = (size - 1 - kGap.size()) / 2;
+    tail = text.size() - head;
+    while (head > 0 && is_inside_code_point(text[head])) --head;
+    while (tail < text.size() && is_inside_code_point(text[tail])) ++tail;
+  }
+  size_t n = text.copy(to, head);
+  if (tail < text.size()) {
+    n += kGap.copy(to + n, kGap.size());
+    n += text.copy(to + n, text.size() - tail, tail);
+  }
+  to[n] = '\0';
+  return n;
+}
+
 Status::Status(Code code, std::string message)
     : code_(code), detail_(std::make_unique<ErrorDetail>()) {
+  if (message.size() > kMostMessage) {
+    char kept[kMostMessage + 1];
+    message.assign(kept, copy_shortened(kept, sizeof kept, message));
+  }
   detail_->message = std::move(message);
 }
 

@@ -2,9 +2,11 @@
 //
 // A Status says what went wrong and which thing, once, at the place that knows; callers add nothing they
 // did not learn. Bad input (file, user, option) is a Status; a broken promise of ours is LLMRT_ASSERT (check.h).
+// A sentence has at most 200 bytes of ours and the name it is about; kMostMessage bounds both, whatever the name.
 // Codes have the numbers of llmrt_status_code in include/llmrt.h (src/api asserts it).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -40,6 +42,12 @@ enum class Code : int32_t {
   closed = -20,
   queue_full = -21,
 };
+
+inline constexpr size_t kMostMessage = 511;  // bytes
+
+// Copies text and a NUL into size bytes and returns the length. Of UTF-8 that does not fit the middle is left out, between two code
+// points: it is the long name's, and the reason behind it stays.
+size_t copy_shortened(char* to, size_t size, std::string_view text) noexcept;
 
 // What llmrt_error_info carries beside the code. line and column count from 1; 0 = not known.
 struct ErrorDetail {
@@ -81,7 +89,7 @@ class [[nodiscard]] Status {
 };
 
 // error(Code::format, "%s: tensor %u has %u dimensions, at most 4 are allowed", ...). Messages name the thing, what was
-// found, what is allowed (at most 200 bytes plus the name).
+// found, what is allowed.
 Status error(Code code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
 template <class T>

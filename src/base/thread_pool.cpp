@@ -5,6 +5,7 @@
 //   claimed == next - begin;  a run is over when it is closed and finished == claimed.
 #include "base/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
@@ -36,6 +37,11 @@ constexpr uint32_t next_of(uint64_t word) { return static_cast<uint32_t>(word); 
 
 struct ThreadPool::Impl {
   ThreadPoolOptions options;
+  const int32_t own_nice_level = platform::nice_level(0);  // of the thread that makes the pool
+
+  std::mutex members_mutex;   // guards the list, and options.priority
+  Member* members = nullptr;  // the newest
+  int32_t nice_level(int32_t priority) const { return std::min(own_nice_level + priority, 19); }
 
   // Runs are served in order of arrival.
   std::mutex gate_mutex;
@@ -108,8 +114,7 @@ struct ThreadPool::Impl {
     worker->index = index;
     char name[24];
     std::snprintf(name, sizeof name, "llmrt-%u", index);
-    LLMRT_TRY(platform::start_thread(worker->thread, {name, options.cpu_mask, options.priority},
-                                     &worker_main, worker.get()));
+    LLMRT_TRY(platform::start_thread(worker->thread, name, &worker_main, worker.get()));
     workers.push_back(std::move(worker));
     n_workers.store(index + 1, std::memory_order_relaxed);
     return Status();
@@ -139,6 +144,7 @@ struct ThreadPool::Impl {
 
   static void worker_main(void* raw) {
     auto& self = *static_cast<Worker*>(raw);
+    const Member member(*self.impl);
     self.thread_id.store(platform::current_thread_id(), std::memory_order_relaxed);
     const ThreadPoolOptions& o = self.impl->options;
     if (o.thread_hook) o.thread_hook(o.user, static_cast<int32_t>(self.index), 1);
@@ -277,13 +283,33 @@ struct ThreadPool::Impl {
   }
 };
 
+ThreadPool::Member::Member(Impl& impl) : impl_(impl), thread_id_(platform::current_thread_id()) {
+  if (impl.options.cpu_mask) {
+    platform::CpuSet cpus;
+    cpus.bits[0] = impl.options.cpu_mask;
+    platform::allow_cpus(thread_id_, cpus);
+  }
+  const std::lock_guard lock(impl.members_mutex);
+  static_cast<void>(platform::set_nice_level(thread_id_, impl.nice_level(impl.options.priority)));
+  next_ = impl.members;
+  if (next_) next_->previous_ = this;
+  impl.members = this;
+}
+
+ThreadPool::Member::~Member() {
+  const std::lock_guard lock(impl_.members_mutex);
+  if (next_) next_->previous_ = previous_;
+  (previous_ ? previous_->next_ : impl_.members) = next_;
+}
+
 ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ThreadPool::~ThreadPool() { impl_->join(); }
 
 Result<std::unique_ptr<ThreadPool>> ThreadPool::create(const ThreadPoolOptions& options) {
   auto impl = std::make_unique<Impl>();
   impl->options = options;
-  LLMRT_TRY(impl->start(options.n_workers ? options.n_workers : platform::allowed_cpus()));
+  LLMRT_TRY(impl->start(options.n_workers ? options.n_workers
+                                          : platform::automatic_workers(options.cpu_mask)));
   return std::unique_ptr<ThreadPool>(new ThreadPool(std::move(impl)));
 }
 
@@ -293,10 +319,30 @@ Status ThreadPool::resize(uint32_t n_workers) {
   impl_->enter();
   const uint32_t before = this->n_workers();
   impl_->join();
-  Status started = impl_->start(n_workers ? n_workers : platform::allowed_cpus());
+  Status started =
+      impl_->start(n_workers ? n_workers : platform::automatic_workers(impl_->options.cpu_mask));
   if (!started.ok()) static_cast<void>(impl_->start(before));
   impl_->leave();
   return started;
+}
+
+Status ThreadPool::set_priority(int32_t priority) {
+  const std::lock_guard lock(impl_->members_mutex);
+  const int32_t level = impl_->nice_level(priority);
+  for (const Member* member = impl_->members; member; member = member->next_) {
+    const int32_t failure = platform::set_nice_level(member->thread_id_, level);
+    if (!failure) continue;
+    const int32_t least =
+        std::min(platform::nice_level(member->thread_id_), platform::least_nice_level());
+    return error(Code::unsupported,
+                 "thread_priority is %d: the system does not permit to lower threads to nice level "
+                 "%d; allowed: %d to 19",
+                 priority, level, least - impl_->own_nice_level)
+        .at("thread_priority")
+        .sys(failure);
+  }
+  impl_->options.priority = priority;
+  return Status();
 }
 
 uint32_t ThreadPool::run(uint32_t begin, uint32_t end, Body body, Deadline deadline) {

@@ -21,16 +21,36 @@
 namespace llmrt {
 
 struct ThreadPoolOptions {
-  uint32_t n_workers = 0;  // 0: min(allowed physical cores, cgroup quota)
-  uint64_t cpu_mask = 0;   // 0: all allowed
-  int32_t priority = 0;    // nice level added to workers
+  uint32_t n_workers = 0;  // 0: automatic_workers() of base/platform/machine.h
+  uint64_t cpu_mask = 0;   // of members; bit i: CPU i, 0: all allowed
+  int32_t priority = 0;    // of members: nice levels above the thread that makes the pool
   void (*thread_hook)(void* user, int32_t index, int32_t starting) = nullptr;
   void* user = nullptr;
 };
 
 class ThreadPool {
+  struct Impl;
+
  public:
   using Body = FunctionRef<void(uint32_t chunk, uint32_t worker)>;
+
+  // A thread that computes: a worker, or one of ours that calls run(). While this lives the thread has the pool's CPU mask and priority
+  // (best effort). Made and destroyed on that thread, within the pool's life. A host's thread that calls run() is none: it stays as
+  // it is.
+  class Member {
+   public:
+    explicit Member(ThreadPool& pool) : Member(*pool.impl_) {}
+    ~Member();
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+
+   private:
+    friend class ThreadPool;
+    explicit Member(Impl& impl);
+    Impl& impl_;
+    const int32_t thread_id_;
+    Member *next_ = nullptr, *previous_ = nullptr;
+  };
 
   static Result<std::unique_ptr<ThreadPool>> create(const ThreadPoolOptions& options);
   ~ThreadPool();
@@ -40,10 +60,11 @@ class ThreadPool {
   uint32_t n_workers() const;
   // Between runs; waits for the current one. After a failure the workers are as many as before.
   Status resize(uint32_t n_workers);
+  // Of all members, now and later. Raising the number works, lowering it may be unsupported: it takes a right.
+  Status set_priority(int32_t priority);
   uint32_t run(uint32_t begin, uint32_t end, Body body, Deadline deadline = Deadline::never());
 
  private:
-  struct Impl;
   explicit ThreadPool(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -6,6 +6,7 @@
 #include "chat_template/template_json.h"
 #include "chat_template/template_source.h"
 #include "chat_template/template_text.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt {
 
@@ -171,7 +172,7 @@ class MessageRepair {
       if (!type || type->type != JsonToken::string)
         return fail(phrase(".", path, " has no 'type'"));
       if (type->text != "text")
-        return fail(phrase(".", path, " is of type '", type->text.substr(0, 40),
+        return fail(phrase(".", path, " is of type '", utf8_head(type->text, 40),
                            "', this template takes text only"));
       if (!text || text->type != JsonToken::string)
         return fail(phrase(".", path, " has no 'text'"));

@@ -5,6 +5,7 @@
 
 #include "chat_template/template_eval.h"
 #include "chat_template/template_unicode.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
 
@@ -12,7 +13,7 @@ Value Evaluator::undefined_attribute(const Value& object, std::string_view name)
   std::string what = "a value of type ";
   what.append(type_name(object))
       .append(" has no attribute '")
-      .append(name.substr(0, 60))
+      .append(utf8_head(name, 60))
       .append("'");
   return Value::undefined(copy_text(arena_, what, false));
 }

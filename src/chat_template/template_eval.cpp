@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tokenizer/unicode.h"
+
 namespace llmrt::jinja {
 
 Result<Value> Evaluator::eval(const Expr& e) {
@@ -158,7 +160,7 @@ Result<Value> Evaluator::eval_filter(const Expr& e) {
     arguments.positional.push(arena_, value);
   }
   if (!e.builtin)
-    return fail(e.at, phrase("unknown filter '", e.value.text->view().substr(0, 40), "'"));
+    return fail(e.at, phrase("unknown filter '", utf8_head(e.value.text->view(), 40), "'"));
   LLMRT_TRY(eval_arguments(e.at, e.arguments, arguments));
   return apply(e.at, *e.builtin, arguments);
 }
@@ -166,7 +168,7 @@ Result<Value> Evaluator::eval_filter(const Expr& e) {
 Result<Value> Evaluator::eval_test(const Expr& e) {
   LLMRT_ASSIGN(const Value value, eval(*e.operands[0]));
   if (!e.builtin)
-    return fail(e.at, phrase("unknown test '", e.value.text->view().substr(0, 40), "'"));
+    return fail(e.at, phrase("unknown test '", utf8_head(e.value.text->view(), 40), "'"));
   CallArguments arguments;
   arguments.positional.push(arena_, value);
   LLMRT_TRY(eval_arguments(e.at, e.arguments, arguments));
@@ -198,7 +200,7 @@ Result<Value> Evaluator::apply(uint32_t at, const Builtin& builtin,
     } else if (builtin.variadic) {
       arguments.named[n_other++] = named;
     } else {
-      return call.fail(phrase("has no argument '", named.name->view().substr(0, 40), "'"));
+      return call.fail(phrase("has no argument '", utf8_head(named.name->view(), 40), "'"));
     }
   }
   call.named = {arguments.named, n_other};
@@ -211,7 +213,7 @@ Result<Value> Evaluator::call_macro(uint32_t at, const Function& function,
                                     const CallArguments& arguments) {
   const Macro& macro = *function.macro;
   const auto fail_call = [&](const std::string& sentence) {
-    return fail(at, phrase("macro '", macro.name->view().substr(0, 40), "' ", sentence));
+    return fail(at, phrase("macro '", utf8_head(macro.name->view(), 40), "' ", sentence));
   };
   if (calls_ >= limits_.max_depth)
     return fail_call(phrase("is called deeper than ", limits_.max_depth, " levels"));
@@ -259,7 +261,7 @@ Result<Value> Evaluator::call_macro(uint32_t at, const Function& function,
     for (uint32_t k = 0; k < arguments.n_named; ++k)
       if (!used[k])
         return fail_call(
-            phrase("has no argument '", arguments.named[k].name->view().substr(0, 40), "'"));
+            phrase("has no argument '", utf8_head(arguments.named[k].name->view(), 40), "'"));
   }
   if (macro.takes_varargs) {
     List* rest = arena_.make<List>();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "chat_template/template_eval.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
 
@@ -226,7 +227,7 @@ Result<Value> filter_map(Call& call) {
       } else if (named.name->view() == "default") {
         otherwise = named.value;
       } else {
-        return call.fail(phrase("has no argument '", named.name->view().substr(0, 40), "'"));
+        return call.fail(phrase("has no argument '", utf8_head(named.name->view(), 40), "'"));
       }
     }
     if (!by_attribute) return call.fail("needs a filter's name or attribute=");
@@ -235,7 +236,7 @@ Result<Value> filter_map(Call& call) {
       return call.fail("needs a filter's name or attribute=");
     const std::string_view name = call.rest[0].text->view();
     builtin = find_filter(name);
-    if (!builtin) return call.fail(phrase("unknown filter '", name.substr(0, 40), "'"));
+    if (!builtin) return call.fail(phrase("unknown filter '", utf8_head(name, 40), "'"));
   }
   LLMRT_ASSIGN(const List* items, call.run.collect(call.at, call.args[0]));
   for (const Value& item : *items) {

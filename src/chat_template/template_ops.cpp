@@ -5,6 +5,7 @@
 
 #include "chat_template/template_eval.h"
 #include "chat_template/template_text.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
 
@@ -12,7 +13,7 @@ Status Evaluator::fail_undefined(uint32_t at, const Value& value) const {
   if (!value.text) return fail(at, "a value here is undefined");
   const std::string_view what = value.text->view();
   if (what.find(' ') != what.npos) return fail(at, what);
-  return fail(at, phrase("'", what.substr(0, 60), "' is undefined"));
+  return fail(at, phrase("'", utf8_head(what, 60), "' is undefined"));
 }
 
 // --- texts

@@ -1,6 +1,7 @@
 #include "chat_template/template_parser.h"
 
 #include "chat_template/template_parser_parts.h"
+#include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
 
@@ -23,7 +24,7 @@ Status StatementParser::run() {
   if (unknown_.empty()) return Status();
   const Expr& e = *unknown_.front();
   const std::string kind = e.type == Expr::Type::filter ? "unknown filter '" : "unknown test '";
-  return fail(e.at, phrase(kind, e.value.text->view().substr(0, 40), "'"));
+  return fail(e.at, phrase(kind, utf8_head(e.value.text->view(), 40), "'"));
 }
 
 // Up to a tag that begins with one of `ends` (which is left as the current token), or to the end of the template.
@@ -94,8 +95,8 @@ Result<Stmt*> StatementParser::statement_of(std::string_view tag, size_t at) {
     if (tag == known)
       return fail(at, phrase("the tag '", tag, "' is not supported in chat templates"));
   if (tag.starts_with("end") || tag == "else" || tag == "elif")
-    return fail(at, phrase("'", tag.substr(0, 40), "' without its opening tag"));
-  return fail(at, phrase("unknown tag '", tag.substr(0, 40), "'"));
+    return fail(at, phrase("'", utf8_head(tag, 40), "' without its opening tag"));
+  return fail(at, phrase("unknown tag '", utf8_head(tag, 40), "'"));
 }
 
 Result<Stmt*> StatementParser::if_statement(size_t at) {

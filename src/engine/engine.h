@@ -99,7 +99,7 @@ struct EngineMetrics {
   int32_t running = 0, waiting = 0;
   int64_t done = 0, failed = 0, cancelled = 0, prompt_tokens = 0, cached_tokens = 0,
           generated_tokens = 0, steps = 0, busy_us = 0, preemptions = 0, kv_used = 0, kv_total = 0,
-          device_bytes = 0, heartbeat = 0;
+          compute_bytes = 0, device_bytes = 0, heartbeat = 0;
   double ttft_ms[3] = {}, itl_ms[3] = {}, queue_ms[3] = {}, e2e_ms[3] = {};  // P50, P95, P99
   double requests_per_s = 0, prefill_tps = 0, decode_tps = 0, batch_mean = 0, busy_share = 0,
          kv_waste = 0;

@@ -106,6 +106,7 @@ void EngineImpl::cancel_live() {
 }
 
 void EngineImpl::run_thread() {
+  const ThreadPool::Member member(model_->host->pool());  // worker 0 while it computes
   for (;;) {
     int64_t timer = INT64_MAX;
     {

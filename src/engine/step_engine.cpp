@@ -31,6 +31,7 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
   engine->cache_ = std::make_unique<PrefixCache>(*engine->pool_);
   engine->name_space_ = options.cache_namespace;
   engine->stats_.started_ns = now_ns();
+  engine->stats_.totals.compute_bytes = static_cast<int64_t>(engine->runner_->compute_bytes());
   engine->publish_gauges();
   return engine;
 }

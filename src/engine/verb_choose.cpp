@@ -1,4 +1,5 @@
-// CHOOSE: one draw per wanted row. A draw depends on the row's logits, the request's options, its seed and the position only.
+// CHOOSE: one draw per wanted row. A draw depends on the row's logits, the request's options, its seed and the position only. The
+// host's hook edits a copy, so log probabilities can be the model's.
 #include "base/plant.h"
 #include "engine/step_engine.h"
 
@@ -26,6 +27,7 @@ void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
   RequestImpl& request = *sequence.request;
   if (request.ended()) return;
   const auto position = static_cast<uint32_t>(sequence.tokens.size());
+  const std::span<const float> model_logits = logits;
   if (request.params.on_logits && sequence.n_max > 0) {
     hook_logits_.assign(logits.begin(), logits.end());
     if (!request.enter_hook()) return;
@@ -44,7 +46,8 @@ void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
   }
   const uint64_t seed = LLMRT_PLANT(fork_same_seed, sequence.seed,
                                     mix_seed(static_cast<uint64_t>(request.params.seed), 0));
-  Result<Pick> pick = request.chain->sample(logits, {sequence.tokens, seed, position});
+  Result<Pick> pick =
+      request.chain->sample(logits, {sequence.tokens, seed, position}, model_logits);
   if (!pick.ok()) {
     request.end(Finish::error, std::move(pick).status());
     return;

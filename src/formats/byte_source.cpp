@@ -1,6 +1,7 @@
 #include "formats/byte_source.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,6 +53,55 @@ class Descriptor {
   int fd_;
 };
 
+uint64_t page_bytes() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
+
+// A regular file, or a window of one, through a mapping. A mapping begins at a page's border: skip_ bytes before the window.
+class MappedSource final : public ByteSource {
+ public:
+  MappedSource(uint64_t base, uint64_t size, const std::string& name)
+      : skip_(base % page_bytes()), size_(size), name_(name) {}
+  MappedSource(const MappedSource&) = delete;
+  MappedSource& operator=(const MappedSource&) = delete;
+  ~MappedSource() override {
+    if (pages_) ::munmap(pages_, skip_ + size_);
+  }
+
+  Status take(int fd, uint64_t base) {
+    void* pages = ::mmap(nullptr, skip_ + size_, PROT_READ, MAP_PRIVATE, fd,
+                         static_cast<off_t>(base - skip_));
+    if (pages == MAP_FAILED) {
+      const int code = errno;
+      return error(Code::io, "%s: mapping %llu bytes failed: %s", name_.c_str(), ull{size_},
+                   system_text(code).c_str())
+          .sys(code)
+          .at(name_);
+    }
+    pages_ = static_cast<uint8_t*>(pages);
+    (void)::madvise(pages_, skip_ + size_, MADV_SEQUENTIAL);
+    return {};
+  }
+
+  uint64_t size() const override { return size_; }
+  const std::string& name() const override { return name_; }
+  Status read(uint64_t offset, void* dst, uint64_t n) const override {
+    LLMRT_TRY(check_range(*this, offset, n));
+    if (n > 0) std::memcpy(dst, pages_ + skip_ + offset, n);
+    return {};
+  }
+  // Whole pages, those at both ends too: what another thread still reads of them comes back from the system's cache.
+  void drop_behind(uint64_t offset, uint64_t n) const override {
+    if (!check_range(*this, offset, n).ok()) return;
+    const uint64_t begin = (skip_ + offset) / page_bytes() * page_bytes();
+    (void)::madvise(pages_ + begin, skip_ + offset + n - begin, MADV_DONTNEED);
+  }
+
+ private:
+  uint64_t skip_;
+  uint64_t size_;
+  std::string name_;
+  uint8_t* pages_ = nullptr;
+};
+
 // A regular file, or a window [base, base + size) of one.
 class FileSource final : public ByteSource {
  public:
@@ -99,6 +149,12 @@ class FileSource final : public ByteSource {
     if (!check_range(*this, offset, n).ok()) return;
     (void)::posix_fadvise(fd_.get(), static_cast<off_t>(base_ + offset), static_cast<off_t>(n),
                           POSIX_FADV_DONTNEED);
+  }
+
+  Result<ByteSourcePtr> map() const override {
+    auto mapped = std::make_shared<MappedSource>(base_, size_, name_);
+    LLMRT_TRY(mapped->take(fd_.get(), base_));
+    return ByteSourcePtr(std::move(mapped));
   }
 
  private:

@@ -25,6 +25,11 @@ class ByteSource {
   }  // non-empty only for a path: split files find their siblings by it
   // Tells the system that [offset, offset + n) will not be read again.
   virtual void drop_behind(uint64_t, uint64_t) const {}
+  // The same bytes through a read-only mapping that lives as long as the result; nullptr: this is no file. size() stays what it was
+  // here: a byte that the file loses meanwhile, or that the system cannot read, raises SIGBUS.
+  virtual Result<std::shared_ptr<const ByteSource>> map() const {
+    return std::shared_ptr<const ByteSource>();
+  }
 };
 
 using ByteSourcePtr = std::shared_ptr<const ByteSource>;

@@ -4,8 +4,8 @@
 #include <bit>
 #include <unordered_set>
 
+#include "base/in_quotes.h"
 #include "formats/gguf_reader.h"
-#include "formats/in_quotes.h"
 
 namespace llmrt {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include "base/in_quotes.h"
 #include "formats/gguf.h"
-#include "formats/in_quotes.h"
 
 namespace llmrt {
 namespace {

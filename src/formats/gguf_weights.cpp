@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/in_quotes.h"
 #include "formats/gguf.h"
-#include "formats/in_quotes.h"
 
 namespace llmrt {
 namespace {
@@ -105,7 +105,7 @@ class GgufWeights final : public WeightSource {
                    name().c_str(), in_quotes(t.name).c_str(), ull{t.bytes}, ull{n}, ull{offset})
           .at(t.name);
     }
-    Status status = sources_[t.shard]->read(t.file_offset + offset, dst, n);
+    Status status = source_of(t).read(t.file_offset + offset, dst, n);
     if (status.ok()) return status;
     const int32_t sys_code = status.detail() ? status.detail()->sys_code : 0;
     return error(status.code(), "tensor %s, offset %llu: %s", in_quotes(t.name).c_str(),
@@ -116,8 +116,19 @@ class GgufWeights final : public WeightSource {
 
   void drop_behind(const TensorInfo& t, uint64_t offset, uint64_t n) const override {
     if (offset <= t.bytes && n <= t.bytes - offset)
-      sources_[t.shard]->drop_behind(t.file_offset + offset, n);
+      source_of(t).drop_behind(t.file_offset + offset, n);
   }
+
+  Status map() override {
+    std::vector<ByteSourcePtr> mapped;
+    for (const ByteSourcePtr& source : sources_) {
+      LLMRT_ASSIGN(ByteSourcePtr file, source->map());
+      mapped.push_back(file ? std::move(file) : source);
+    }
+    mapped_ = std::move(mapped);
+    return {};
+  }
+  void unmap() override { mapped_.clear(); }
 
   Result<std::string> hash() const override {
     Hasher h;
@@ -148,7 +159,12 @@ class GgufWeights final : public WeightSource {
   }
 
  private:
+  const ByteSource& source_of(const TensorInfo& t) const {
+    return mapped_.empty() ? *sources_[t.shard] : *mapped_[t.shard];
+  }
+
   std::vector<ByteSourcePtr> sources_;
+  std::vector<ByteSourcePtr> mapped_;  // [sources_], or none
   Metadata metadata_;
   std::vector<TensorInfo> tensors_;
   // views into tensors_, which never changes again

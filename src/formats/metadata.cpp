@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "formats/in_quotes.h"
+#include "base/in_quotes.h"
 
 namespace llmrt {
 namespace {

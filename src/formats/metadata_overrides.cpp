@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "formats/in_quotes.h"
+#include "base/in_quotes.h"
 #include "formats/metadata.h"
 
 namespace llmrt {

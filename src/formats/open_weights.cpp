@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/in_quotes.h"
 #include "formats/gguf.h"
-#include "formats/in_quotes.h"
 #include "formats/weight_source.h"
 
 namespace llmrt {

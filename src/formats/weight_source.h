@@ -37,6 +37,10 @@ class WeightSource {
   // Bytes [offset, offset + n) of a tensor. Any thread. Failure: io, naming tensor and offset.
   virtual Status read(const TensorInfo& tensor, uint64_t offset, void* dst, uint64_t n) const = 0;
   virtual void drop_behind(const TensorInfo& tensor, uint64_t offset, uint64_t n) const = 0;
+  // From map() until unmap() tensors are read from mappings of the files; what is no file is read as ever. Neither may
+  // run beside a read.
+  virtual Status map() = 0;
+  virtual void unmap() = 0;
   virtual const std::string& name() const = 0;
   // XXH3-128 hex over metadata after overrides, tensor table, file lengths, first and last 4 KiB of each tensor.
   virtual Result<std::string> hash() const = 0;

@@ -69,6 +69,8 @@ class Backend {
 
   // Weights of a program that passed check_shapes(). Bytes: what add_weight() will take, for the plan before loading.
   virtual uint64_t weight_bytes(const WeightDesc& desc) const = 0;
+  // What add_weight() will keep: "P16" (quant/panel.h), "F32"; static.
+  virtual const char* packed_as(const WeightDesc& desc) const = 0;
   virtual Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                                       JobProgress* progress) = 0;
   virtual void remove_weight(WeightId id) = 0;

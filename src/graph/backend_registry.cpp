@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/in_quotes.h"
 #include "graph/reference.h"
 
 namespace llmrt {
@@ -57,8 +58,8 @@ Result<std::unique_ptr<Backend>> make_backend(std::span<const BackendFactory> fa
   }
   std::string known = "auto";
   for (const std::string& name : device_ids(factories)) known += ", " + name;
-  return error(Code::not_found, "device \"%.*s\" is not one of %s",
-               static_cast<int>(std::min<size_t>(device.size(), 40)), device.data(), known.c_str())
+  return error(Code::not_found, "device %s is not one of %s", in_quotes(device, 40).c_str(),
+               known.c_str())
       .at("devices");
 }
 

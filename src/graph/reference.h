@@ -29,6 +29,7 @@ class ReferenceBackend final : public Backend {
 
   DeviceInfo info() const override;
   uint64_t weight_bytes(const WeightDesc& desc) const override;
+  const char* packed_as(const WeightDesc&) const override { return "F32"; }
   Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                               JobProgress* progress) override;
   void remove_weight(WeightId id) override;

@@ -1,5 +1,5 @@
 #include "base/float_control.h"
-#include "formats/in_quotes.h"
+#include "base/in_quotes.h"
 #include "model/architecture.h"
 #include "model/model_builder.h"
 #include "model/quant_name.h"

@@ -1,6 +1,6 @@
 #include "model/key_reader.h"
 
-#include "formats/in_quotes.h"
+#include "base/in_quotes.h"
 
 namespace llmrt {
 

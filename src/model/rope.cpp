@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/in_quotes.h"
 #include "base/math.h"
-#include "formats/in_quotes.h"
 
 namespace llmrt {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "formats/in_quotes.h"
+#include "base/in_quotes.h"
 
 namespace llmrt {
 namespace {

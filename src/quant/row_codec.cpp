@@ -1,9 +1,9 @@
 #include "quant/row_codec.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "base/half.h"
+#include "base/in_quotes.h"
 #include "quant/types/bf16.h"
 #include "quant/types/f16.h"
 
@@ -26,11 +26,9 @@ const CodecRow* find_codec(std::string_view word) {
 }
 
 Status bad_word(std::string_view text, std::string_view word) {
-  constexpr size_t kShown = 40;
   return error(Code::invalid_argument,
-               "kv_type \"%.*s\": \"%.*s\" is not one of f32, f16, bf16, or k=X,v=Y of these",
-               static_cast<int>(std::min(text.size(), kShown)), text.data(),
-               static_cast<int>(std::min(word.size(), kShown)), word.data())
+               "kv_type %s: %s is not one of f32, f16, bf16, or k=X,v=Y of these",
+               in_quotes(text, 40).c_str(), in_quotes(word, 40).c_str())
       .at("kv_type");
 }
 

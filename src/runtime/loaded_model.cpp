@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/float_control.h"
-#include "formats/in_quotes.h"
+#include "base/in_quotes.h"
 #include "graph/backend_registry.h"
 #include "runtime/source_reader.h"
 
@@ -129,7 +129,9 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Sour
                  model->def.program.n_vocab);
   LLMRT_ASSIGN(model->backend, make_backend(host, options.devices, options.backend_options));
   model->isa = model->backend->info().driver;
+  if (options.maps_files) LLMRT_TRY(model->source->map());
   LLMRT_TRY(load_weights(options, progress, *model));
+  model->source->unmap();  // nothing reads a tensor of a loaded model again
   log_loaded(*model, begin_ns);
   return model;
 }

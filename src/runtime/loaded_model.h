@@ -20,6 +20,7 @@ namespace llmrt {
 struct ModelOptions {
   std::string devices = "auto";
   bool metadata_only = false;
+  bool maps_files = false;         // reads weights from mappings of the files: WeightSource::map()
   int64_t host_memory_limit = 0;   // bytes, 0 = none
   std::string chat_template;       // text, or a built-in name; empty: the file's
   std::string metadata_overrides;  // JSON object

@@ -20,6 +20,7 @@ Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& 
   compile.max_positions = options.max_positions;
   LLMRT_ASSIGN(runner->exe_, backend.compile(program, weights, compile));
   runner->has_exe_ = true;
+  runner->compute_bytes_ = backend.compute_bytes(program, compile);
   return runner;
 }
 

@@ -34,6 +34,7 @@ class Runner {
   std::span<const float> logits(uint32_t i) const;
 
   KvId kv() const { return kv_; }
+  uint64_t compute_bytes() const { return compute_bytes_; }  // of the program: what the plan tells
   const RunnerOptions& options() const { return options_; }
 
  private:
@@ -44,6 +45,7 @@ class Runner {
   ExeId exe_ = 0;
   bool has_kv_ = false, has_exe_ = false, open_ = false;
   uint32_t n_groups_ = 0, n_vocab_ = 0;
+  uint64_t compute_bytes_ = 0;
   BatchStorage storage_;
   Batch batch_;
   Execution execution_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/float_control.h"
+#include "base/in_quotes.h"
 #include "base/math.h"
 #include "sampling/mass.h"
 #include "sampling/params.h"
@@ -20,8 +22,8 @@ Status unknown_step(std::string_view word) {
   std::string known;
   for (const StepFactory& factory : all_sampling_steps())
     known += (known.empty() ? "" : ", ") + std::string(factory.name);
-  return error(Code::invalid_argument, "sampler_chain: unknown step \"%.*s\", known are %s",
-               static_cast<int>(std::min<size_t>(word.size(), 40)), word.data(), known.c_str())
+  return error(Code::invalid_argument, "sampler_chain: unknown step %s, known are %s",
+               in_quotes(word, 40).c_str(), known.c_str())
       .at("sampler_chain");
 }
 
@@ -120,15 +122,34 @@ std::span<const float> Chain::apply_leading_edits(std::span<const float> logits,
   return row;
 }
 
-// log-softmax of the raw logits, for the chosen token and for those of pick.top, which hold logits until here.
-void Chain::report_logprobs(std::span<const float> logits, float max, Pick& pick) {
-  const double log_total =
-      log_f64(static_cast<double>(total_mass(logits, max)) / static_cast<double>(kMassOne));
-  const auto logprob = [&](float logit) {
-    return static_cast<float>((static_cast<double>(logit) - static_cast<double>(max)) - log_total);
-  };
-  pick.logprob = logprob(logits[static_cast<size_t>(pick.id)]);
-  for (TopLogprob& entry : pick.top) entry.logprob = logprob(entry.logprob);
+Softmax::Softmax(uint64_t total_mass, float max_logit)
+    : max(static_cast<double>(max_logit)),
+      log_total(log_f64(static_cast<double>(total_mass) / static_cast<double>(kMassOne))) {}
+
+float Softmax::logprob(float logit) const {
+  return static_cast<float>((static_cast<double>(logit) - max) - log_total);
+}
+
+Softmax Chain::report_row(std::span<const float> row, Pick& pick) {
+  const float max = select_.max();
+  const Softmax softmax(total_mass(row, max), max);
+  select_.best(row, static_cast<uint32_t>(params_.logprobs), candidates_.items);
+  for (const Candidate& item : candidates_.items)
+    pick.top.push_back({item.id, softmax.logprob(item.logit)});
+  return softmax;
+}
+
+void Chain::report_candidates(Pick& pick) {
+  auto& items = candidates_.items;
+  const size_t n = std::min(static_cast<size_t>(params_.logprobs), items.size());
+  std::partial_sort(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n), items.end(),
+                    better);
+  const float max = items.front().logit;
+  const Softmax softmax(total_mass(items, max), max);
+  for (size_t i = 0; i < n; ++i) pick.top.push_back({items[i].id, softmax.logprob(items[i].logit)});
+  for (const Candidate& item : items) {
+    if (item.id == pick.id) pick.logprob = softmax.logprob(item.logit);
+  }
 }
 
 // Leaves select_ with the row's scan, for sample().
@@ -142,22 +163,26 @@ Status Chain::check(std::span<const float> logits, uint32_t position) {
                position, nan ? "NaN" : "+inf");
 }
 
-Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& context) {
+Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& context,
+                           std::span<const float> model_logits) {
   const FloatScope float_control(FloatMode::compute);
-  LLMRT_TRY(check(logits, context.position));
-  const float raw_max = select_.max();
-  if (raw_max == -kInf) return all_banned(context.position);
+  const bool of_model = params_.logprobs > 0 && !params_.logprobs_processed;
+  const bool processed = params_.logprobs > 0 && params_.logprobs_processed;
   Pick pick;
-  if (params_.logprobs > 0) {
-    select_.best(logits, static_cast<uint32_t>(params_.logprobs), candidates_.items);
-    for (const Candidate& item : candidates_.items) pick.top.push_back({item.id, item.logit});
+  std::optional<Softmax> model_softmax;
+  if (of_model) {
+    LLMRT_TRY(check(model_logits, context.position));
+    if (select_.max() == -kInf) return all_banned(context.position);
+    model_softmax = report_row(model_logits, pick);
   }
+  if (!of_model || model_logits.data() != logits.data()) LLMRT_TRY(check(logits, context.position));
 
   size_t next_step = 0;
   const std::span<const float> row = apply_leading_edits(logits, context, next_step);
   if (select_.max() == -kInf) return all_banned(context.position);
   if (greedy_) {
     pick.id = select_.argmax(row);
+    if (processed) pick.logprob = report_row(row, pick).logprob(row[static_cast<size_t>(pick.id)]);
   } else {
     const uint32_t k = next_step < steps_.size() ? steps_[next_step]->keeps_best() : 0;
     candidates_.sorted = k > 0;
@@ -172,8 +197,10 @@ Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& c
       if (candidates_.items.empty()) return all_banned(context.position);
     }
     pick.id = draw(candidates_.items, context);
+    if (processed) report_candidates(pick);
   }
-  if (params_.logprobs > 0) report_logprobs(logits, raw_max, pick);
+  if (model_softmax)
+    pick.logprob = model_softmax->logprob(model_logits[static_cast<size_t>(pick.id)]);
   return pick;
 }
 

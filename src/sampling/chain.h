@@ -28,8 +28,15 @@ struct TokenLogprob {
 
 struct Pick {
   Token id = -1;
-  float logprob = 0;            // of the raw logits; computed only if params.logprobs asks for it
+  float logprob = 0;            // computed only if params.logprobs asks for it
   std::vector<TopLogprob> top;  // params.logprobs entries, descending
+};
+
+// What makes a logit a log probability: logprob = logit - max - log(sum of e^(logit - max)).
+struct Softmax {
+  Softmax(uint64_t total_mass, float max);  // mass.h
+  float logprob(float logit) const;
+  double max, log_total;
 };
 
 class Chain {
@@ -40,7 +47,13 @@ class Chain {
                                              std::span<const TokenBytes> token_bytes);
   // logits: [n_vocab], unchanged. No allocation once warm, but for Pick::top. One thread at a time.
   // What check() refuses is refused; every token banned: invalid_argument.
-  Result<Pick> sample(std::span<const float> logits, const SampleContext& context);
+  // Log probabilities are the log-softmax of model_logits, which is `logits` unless the host edited those, or, if they are to be
+  // processed ones, of the candidates that are left for the draw; temperature 0: of the edited logits, since no cut has a part in it.
+  Result<Pick> sample(std::span<const float> logits, const SampleContext& context,
+                      std::span<const float> model_logits);
+  Result<Pick> sample(std::span<const float> logits, const SampleContext& context) {
+    return sample(logits, context, logits);
+  }
   // What sample() looks at first, for rows of which nothing is drawn. A NaN or +inf logit: internal error "logits of position N hold
   // NaN"; the position is that of the token they are for.
   Status check(std::span<const float> logits, uint32_t position);
@@ -49,7 +62,10 @@ class Chain {
   Chain() = default;
   std::span<const float> apply_leading_edits(std::span<const float> logits,
                                              const SampleContext& context, size_t& next_step);
-  static void report_logprobs(std::span<const float> logits, float max, Pick& pick);
+  // Into pick.top the best of the row that select_ knows.
+  Softmax report_row(std::span<const float> row, Pick& pick);
+  // Into pick the best of the candidates and the one that was drawn; leaves them in another order.
+  void report_candidates(Pick& pick);
 
   SamplingParams params_;
   uint32_t n_vocab_ = 0;

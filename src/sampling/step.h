@@ -69,6 +69,7 @@ struct SamplingNumbers {
   int32_t dry_allowed_length = 2;
   // n > 0: the chosen token's and the n best; 0: none
   int32_t logprobs = 0;
+  bool logprobs_processed = false;  // of what was drawn from, not of the model's logits
 };
 
 struct SamplingParams : SamplingNumbers {

@@ -1,6 +1,7 @@
 // Tokenizer::Impl: from a file's metadata.
 #include <string>
 
+#include "base/in_quotes.h"
 #include "tokenizer/special_rules.h"
 #include "tokenizer/tokenizer_impl.h"
 
@@ -27,14 +28,12 @@ std::vector<bool> tokens_that_eat_blanks(const TokenTable& table, std::string_vi
   return eats;
 }
 
-std::string shorten(std::string_view name) { return std::string(name.substr(0, 64)); }
-
 Status unknown_pretokenizer(std::string_view name) {
   return error(Code::unsupported,
-               "tokenizer.ggml.pre names the pre-tokenizer '%s', which is not known (known: "
+               "tokenizer.ggml.pre names the pre-tokenizer %s, which is not known (known: "
                "llama-bpe, gpt-2, smollm, qwen2, "
                "deepseek-v3, falcon, gpt-4o, tekken, default and their kin)",
-               shorten(name).c_str());
+               in_quotes(name, 64).c_str());
 }
 
 }  // namespace
@@ -47,8 +46,8 @@ Status Tokenizer::Impl::read(const Metadata& metadata) {
   const bool is_gemma4 = *model == "gemma4";
   if (!is_spm && !is_gemma4 && *model != "gpt2")
     return error(Code::unsupported,
-                 "tokenizer.ggml.model is '%s', supported are gpt2, llama and gemma4",
-                 shorten(*model).c_str());
+                 "tokenizer.ggml.model is %s, supported are gpt2, llama and gemma4",
+                 in_quotes(*model, 64).c_str());
 
   SpecialDefaults defaults;
   const PretokenizerSpec* spec = nullptr;

@@ -86,6 +86,12 @@ Status check_utf8(const char* name, std::string_view text) {
       .at(name);
 }
 
+std::string_view utf8_head(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 void utf8_release(std::string& held, std::string_view bytes, std::string& out) {
   std::string joined;
   if (!held.empty()) {

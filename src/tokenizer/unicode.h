@@ -30,6 +30,9 @@ size_t utf8_error_offset(std::string_view text);
 // invalid_argument at name: "utf8 is not UTF-8: byte 0xff at offset 3".
 Status check_utf8(const char* name, std::string_view text);
 
+// The longest start of well-formed text that has at most so many bytes and cuts no code point.
+std::string_view utf8_head(std::string_view text, size_t most);
+
 // Bytes of the code point that a lead byte opens, in well-formed text.
 inline uint32_t utf8_length(char lead) {
   const auto c = static_cast<uint8_t>(lead);

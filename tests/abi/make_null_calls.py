@@ -9,7 +9,7 @@ import sys
 
 # A NULL runtime is the default one; these answer without any argument at all.
 MAY_SUCCEED = {"llmrt_version", "llmrt_version_string", "llmrt_status_name", "llmrt_last_error", "llmrt_runtime_workers", "llmrt_device_count",
-               "llmrt_runtime_set_workers", "llmrt_strlist_get", "llmrt_token_attr"}
+               "llmrt_runtime_set_priority", "llmrt_runtime_set_workers", "llmrt_strlist_get", "llmrt_token_attr"}
 DECLARATION = re.compile(r"^LLMRT_API (.*?)\bLLMRT_CALL (llmrt_[a-z0-9_]+)\((.*?)\);", re.M | re.S)
 
 header = pathlib.Path(sys.argv[1]).read_text()

@@ -149,7 +149,8 @@ TEST_CASE("engine: metrics count requests and tokens") {
   CHECK(m.sessions == 1);
   CHECK(m.kv_total > 0);
   CHECK(m.weight_bytes > 0);
-  CHECK(m.host_bytes >= m.weight_bytes);
+  CHECK(m.compute_bytes > 0);
+  CHECK(m.host_bytes >= m.weight_bytes + m.compute_bytes);
   CHECK(m.heartbeat > 0);
   CHECK(llmrt_engine_trim(engine.get(), 0) == LLMRT_ERR_INVALID_ARGUMENT);
   CHECK(llmrt_engine_step(engine.get(), 0) == LLMRT_ERR_UNSUPPORTED);

@@ -1,9 +1,33 @@
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <thread>
 
+#include "../support/scratch_dir.h"
 #include "api_kit.h"
 
 using namespace api_test;
+
+namespace {
+
+// The names of these tests are made of Q, of é and of slashes; everything else in a sentence is ours.
+void check_length(const std::string& sentence) {
+  INFO(sentence);
+  CHECK(sentence != "");
+  CHECK(sentence.size() <= 511);
+  std::string own = sentence;
+  for (const char* quoted : {"\\xc3", "\\xa9"})
+    for (size_t at = 0; (at = own.find(quoted)) != std::string::npos;) own.erase(at, 4);
+  CHECK(std::count_if(own.begin(), own.end(), [](char c) {
+          return c != 'Q' && c != '/' && static_cast<unsigned char>(c) < 0x80;
+        }) <= 200);
+  llmrt_strlist* list = nullptr;
+  REQUIRE_OK(llmrt_strlist_create(&list));
+  CHECK_OK(llmrt_strlist_add(list, sentence.c_str()));  // UTF-8
+  llmrt_strlist_release(list);
+}
+
+}  // namespace
 
 TEST_CASE(
     "errors: the version of the header is accepted, a newer one and another major number are not") {
@@ -74,6 +98,85 @@ TEST_CASE("errors: a long name loses its middle and the reason behind it stays")
     CHECK((sentence.find("xx ... ") != std::string::npos) == (length > 400));
     CHECK(last_where().size() < 256);
   }
+}
+
+TEST_CASE("errors: beside the names in it a sentence has at most 200 bytes") {
+  const std::string qs(5000, 'Q');
+  std::string es = "Q";  // so that a cut after an even number of bytes would go through an é
+  while (es.size() < 5000) es += "\xc3\xa9";
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  for (const std::string& name : {qs, es}) {
+    const auto load = [&](const char* llmrt_model_options::*field, const std::string& value) {
+      INFO(value.substr(0, 60));
+      llmrt_model_options o;
+      llmrt_model_options_init(&o, sizeof o);
+      o.*field = value.c_str();
+      llmrt_model* none = nullptr;
+      CHECK(llmrt_model_load(nullptr, table_path().c_str(), &o, &none) < 0);
+      check_length(last_error());
+    };
+    load(&llmrt_model_options::devices, name);
+    load(&llmrt_model_options::backend_options, name);
+    load(&llmrt_model_options::chat_template, name);
+    load(&llmrt_model_options::chat_template, "{{ raise_exception('x')|" + name + " }}");
+    load(&llmrt_model_options::chat_template, "{% " + name + " %}");
+    load(&llmrt_model_options::metadata_overrides, "{\"" + name + "\": null}");
+    for (const char* key : {"general.architecture", "tokenizer.ggml.model", "tokenizer.ggml.pre"})
+      load(&llmrt_model_options::metadata_overrides,
+           "{\"" + std::string(key) + "\": \"" + name + "\"}");
+
+    const auto submit = [&](const char* llmrt_gen_options::*field, const std::string& value) {
+      llmrt_gen_options o = greedy(4);
+      o.*field = value.c_str();
+      llmrt_request* none = nullptr;
+      CHECK(llmrt_submit_text(engine.get(), "a", 1, &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+      check_length(last_error());
+    };
+    submit(&llmrt_gen_options::sampler_chain, name);
+    submit(&llmrt_gen_options::logit_bias, "{\"" + name + "\": 1}");
+
+    llmrt_engine_options e = engine_options();
+    e.kv_type = name.c_str();
+    llmrt_engine* none = nullptr;
+    CHECK(llmrt_engine_create(model.get(), &e, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+    check_length(last_error());
+
+    char* out = nullptr;
+    CHECK(llmrt_model_metadata(model.get(), name.c_str(), &out) == LLMRT_ERR_NOT_FOUND);
+    check_length(last_error());
+    for (const std::string& text :
+         {"{{ " + name + ".x }}", "{{ messages['" + name + "'].x }}",
+          "{{ messages|map('" + name + "')|list }}", "{{ raise_exception('" + name + "') }}"}) {
+      CHECK(llmrt_template_render(text.c_str(), R"([{"role":"user","content":""}])", nullptr,
+                                  nullptr, 1, &out) == LLMRT_ERR_TEMPLATE);
+      check_length(last_error());
+    }
+  }
+}
+
+TEST_CASE("errors: a job's own sentence is as short as the thread's") {
+  const llmrt::test::ScratchDir folder;
+  std::string deep;
+  for (int i = 0; i < 5; ++i) {
+    deep += '/';
+    for (int k = 0; k < 100; ++k) deep += "\xc3\xa9";
+  }
+  std::filesystem::create_directories(folder.path() + deep);
+  const std::string path = folder.write(deep.substr(1) + "/QQ", "GGUF, but no more than that");
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_path(path.c_str(), &source));
+  llmrt_job* job = nullptr;
+  REQUIRE_OK(llmrt_model_load_async(nullptr, source, nullptr, &job));
+  CHECK(llmrt_job_poll(job, -1, nullptr) < 0);
+  check_length(last_error());
+  llmrt_error_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_job_error(job, &info));
+  CHECK(info.message == last_error());
+  CHECK(last_error().find("/QQ: ") != std::string::npos);
+  llmrt_job_release(job);
+  llmrt_source_release(source);
 }
 
 TEST_CASE("errors: ill-formed UTF-8 is told with its offset") {

@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <thread>
+#include <vector>
 
 #include "api_kit.h"
 
@@ -82,6 +85,65 @@ TEST_CASE("model: info, metadata and tensors tell what the file says") {
   CHECK(t.d1 == 258);
   CHECK(t.bytes == 288 * 258 * 4);
   CHECK(llmrt_model_tensor_get(model.get(), 12, &t) == LLMRT_ERR_NOT_FOUND);
+}
+
+TEST_CASE("model: a tensor tells what it is kept as, and nothing where it is not loaded") {
+  llmrt_model_options cpu = model_options(), reference = cpu, not_loaded = cpu;
+  cpu.devices = "cpu";
+  reference.devices = "reference";
+  not_loaded.metadata_only = 1;
+  for (const llmrt_model_options& o : {cpu, reference, not_loaded}) {
+    const auto model = load_table(&o);
+    llmrt_tensor_info t = {};
+    t.struct_size = sizeof t;
+    for (int32_t i = 0; i < 12; ++i) {
+      REQUIRE_OK(llmrt_model_tensor_get(model.get(), i, &t));
+      INFO(t.name);
+      if (o.metadata_only) {
+        CHECK(std::string(t.device) == "");
+        CHECK(std::string(t.packed_as) == "");
+      } else {
+        CHECK(std::string(t.device) == o.devices);
+        CHECK(std::string(t.packed_as) ==
+              (t.n_dims > 1 && std::string(o.devices) == "cpu" ? "P16" : "F32"));
+      }
+    }
+  }
+}
+
+TEST_CASE("model: mapped and read weights give the same logits, and no file stays mapped") {
+  const std::string path = std::string(LLMRT_TESTS_DIR) + "/data/models/qwen3/qwen3.f16.gguf";
+  std::vector<float> logits[3];
+  for (const int32_t mode : {0, 1, 2}) {
+    llmrt_model_options o = model_options();
+    o.load_mode = mode;
+    llmrt_model* loaded = nullptr;
+    REQUIRE_OK(llmrt_model_load(nullptr, path.c_str(), &o, &loaded));
+    const Owned<llmrt_model> model(loaded);
+    std::ifstream maps("/proc/self/maps");
+    const std::string text{std::istreambuf_iterator<char>(maps), {}};
+    CHECK(text.find("qwen3.f16.gguf") == std::string::npos);
+    llmrt_model_info info = {};
+    info.struct_size = sizeof info;
+    REQUIRE_OK(llmrt_model_get_info(loaded, &info));
+    const auto engine = make_engine(loaded);
+    const int32_t tokens[] = {1, 2, 3};
+    std::vector<float>& out = logits[mode];
+    out.resize(3 * static_cast<size_t>(info.n_vocab));
+    size_t n = 0;
+    REQUIRE_OK(llmrt_evaluate(engine.get(), tokens, 3, 0, out.data(), out.size(), &n));
+    CHECK(n == out.size());
+  }
+  CHECK(logits[0] == logits[1]);
+  CHECK(logits[0] == logits[2]);
+
+  llmrt_model_options o = model_options();
+  llmrt_model* none = nullptr;
+  for (const int32_t mode : {-1, 3}) {
+    o.load_mode = mode;
+    CHECK(llmrt_model_load(nullptr, path.c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+    CHECK(last_error() == "load_mode is " + std::to_string(mode) + "; allowed: 0 to 2");
+  }
 }
 
 TEST_CASE("model: metadata_only answers questions but makes no engine") {
@@ -238,7 +300,7 @@ TEST_CASE("model: a plan tells what loading and an engine take, without loading"
   CHECK(loaded.weight_bytes == info.weights);
 }
 
-TEST_CASE("model: the plan's KV figure is the engine's, with a sliding window too") {
+TEST_CASE("model: the plan's figures are the engine's, with a sliding window too") {
   const std::string tests = LLMRT_TESTS_DIR;
   for (const std::string& path : {table_path(), tests + "/data/models/gemma3/gemma3.f16.gguf"}) {
     llmrt_source* source = nullptr;
@@ -276,6 +338,9 @@ TEST_CASE("model: the plan's KV figure is the engine's, with a sliding window to
         REQUIRE_OK(llmrt_engine_metrics(engine, &metrics));
         if (reserved == 0) reserved = info.kv - metrics.kv_total;
         CHECK(info.kv == metrics.kv_total + reserved);
+        CHECK(info.weights == metrics.weight_bytes);
+        CHECK(info.compute == metrics.compute_bytes);
+        CHECK(info.compute > 0);
         CHECK(info.kv % (reserved / 2) == 0);
         // however much is offered: a million blocks at most, but for what three contexts hold
         CHECK(info.kv <= std::max<int64_t>(int64_t{1} << 20, 100000) * (reserved / 2) + reserved);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "api_kit.h"
 
@@ -73,6 +74,10 @@ TEST_CASE("options: pads must be zero in every struct that has one") {
   llmrt_model* none = nullptr;
   CHECK(llmrt_model_load(nullptr, table_path().c_str(), &m, &none) == LLMRT_ERR_INVALID_ARGUMENT);
   CHECK(last_error() == "llmrt_model_options.pad0 is 1; allowed: 0");
+  m.pad0 = 0;
+  m.pad1 = 2;
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &m, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "llmrt_model_options.pad1 is 2; allowed: 0");
   const auto model = load_table();
   const auto engine = make_engine(model.get());
   llmrt_session_options s;
@@ -163,6 +168,8 @@ TEST_CASE("options: generation options out of range are named before a request e
       {"delivery", [](auto& o) { o.delivery = 3; }},
       {"on_event", [](auto& o) { o.delivery = 2; }},
       {"text_flags", [](auto& o) { o.text_flags = 4; }},
+      {"logprobs_processed is 2; allowed: 0 and 1", [](auto& o) { o.logprobs_processed = 2; }},
+      {"llmrt_gen_options.pad0 is 1; allowed: 0", [](auto& o) { o.pad0 = 1; }},
   };
   for (const auto& b : bad) {
     INFO(b.field);
@@ -182,14 +189,27 @@ TEST_CASE("options: the defaults are those of the rules") {
   CHECK(g.max_tokens == -1);
   CHECK(g.n == 1);
   CHECK(g.seed == -1);
-  for (const int32_t zero : {g.priority, g.timeout_ms, g.stall_timeout_ms, g.logprobs, g.delivery})
+  for (const int32_t zero : {g.priority, g.timeout_ms, g.stall_timeout_ms, g.logprobs,
+                             g.logprobs_processed, g.ignore_eos, g.delivery, g.text_flags, g.pad0})
     CHECK(zero == 0);
   CHECK(g.temperature == -1.0f);
   CHECK(g.top_k == 40);
   CHECK(g.top_p == 0.95f);
   CHECK(g.min_p == 0.05f);
   CHECK(g.typical_p == 1.0f);
+  CHECK(g.penalty_last_n == 64);
   CHECK(g.repeat_penalty == 1.0f);
+  CHECK(g.frequency_penalty == 0.0f);
+  CHECK(g.presence_penalty == 0.0f);
+  CHECK(g.xtc_probability == 0.0f);
+  CHECK(g.xtc_threshold == 0.1f);
+  CHECK(g.dry_multiplier == 0.0f);
+  CHECK(g.dry_base == 1.75f);
+  CHECK(g.dry_allowed_length == 2);
+  CHECK(g.sampler_chain == nullptr);
+  llmrt_model_options m;
+  llmrt_model_options_init(&m, sizeof m);
+  CHECK(std::string(m.devices) == "auto");
   const llmrt_engine_options e = engine_options();
   CHECK(e.max_running == 16);
   CHECK(std::string(e.kv_type) == "bf16");
@@ -204,6 +224,50 @@ TEST_CASE("options: the defaults are those of the rules") {
   llmrt_runtime_options_init(&r, sizeof r);
   CHECK(r.log_level == 2);
   CHECK(r.worker_threads == 0);
+}
+
+TEST_CASE("options: ctx_tokens 0 is what the model was trained for, at most 8192") {
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_path(table_path().c_str(), &source));
+  const Owned<llmrt_source> owner(source);
+  const std::pair<const char*, int32_t> trained[] = {{R"({"llama.context_length": 512})", 512},
+                                                     {R"({"llama.context_length": 8192})", 8192},
+                                                     {R"({"llama.context_length": 8193})", 8192},
+                                                     {R"({"llama.context_length": 131072})", 8192}};
+  for (const auto& [overrides, ctx_tokens] : trained) {
+    INFO(overrides);
+    llmrt_model_options m;
+    llmrt_model_options_init(&m, sizeof m);
+    m.metadata_overrides = overrides;
+    llmrt_plan* plan = nullptr;
+    REQUIRE_OK(llmrt_plan_create(nullptr, source, &m, nullptr, &plan));
+    llmrt_plan_info info = {};
+    info.struct_size = sizeof info;
+    CHECK_OK(llmrt_plan_get_info(plan, &info));
+    CHECK(info.ctx_tokens == ctx_tokens);
+    llmrt_plan_release(plan);
+  }
+}
+
+TEST_CASE("options: no sampler_chain is the documented one, and its order counts") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  llmrt_gen_options o = greedy(4);
+  o.temperature = 100;  // behind the cuts it changes little, before them it lets others in
+  o.logprobs = 20;
+  o.logprobs_processed = 1;
+  o.seed = 7;
+  const auto answer = [&](const char* chain) {
+    o.sampler_chain = chain;
+    const auto request = submit(engine.get(), "!", o);
+    REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+    char* json = nullptr;
+    REQUIRE_OK(llmrt_request_message(request.get(), 0, &json));
+    return take(json);
+  };
+  const std::string by_default = answer(nullptr);
+  CHECK(by_default == answer("logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature"));
+  CHECK(by_default != answer("logit_bias;penalties;dry;temperature;top_k;typical;top_p;min_p;xtc"));
 }
 
 TEST_CASE("options: a nested or deep logit_bias is refused without recursion") {

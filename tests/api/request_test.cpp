@@ -1,3 +1,4 @@
+#include <limits>
 #include <set>
 #include <string_view>
 
@@ -64,6 +65,74 @@ TEST_CASE("request: tokens, usage and the message of an answer") {
         std::string::npos);
   CHECK(llmrt_request_text(request.get(), 1, &json) == LLMRT_ERR_NOT_FOUND);
   CHECK(llmrt_request_finish(request.get(), -1) == LLMRT_ERR_NOT_FOUND);
+}
+
+TEST_CASE("request: text_flags say what is added to a text and what its special text becomes") {
+  llmrt_model_options m;
+  llmrt_model_options_init(&m, sizeof m);
+  m.metadata_overrides =
+      R"({"tokenizer.ggml.add_bos_token": true, "tokenizer.ggml.bos_token_id": 256})";
+  const auto model = load_table(&m);
+  const auto engine = make_engine(model.get());
+  // <|end|> is 7 bytes, each a token, or the one special token; 256 before it all is the BOS.
+  const int32_t n_prompt[] = {1 + 1 + 7 + 1, 1 + 7 + 1, 1 + 1 + 1 + 1, 1 + 1 + 1};
+  for (int32_t flags = 0; flags < 4; ++flags) {
+    INFO(flags);
+    llmrt_gen_options o = greedy(2);
+    o.text_flags = flags;
+    const auto request = submit(engine.get(), "x<|end|>a", o);
+    REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+    CHECK(text_of(request.get()) == "bc");
+    llmrt_usage usage = {};
+    usage.struct_size = sizeof usage;
+    REQUIRE_OK(llmrt_request_usage(request.get(), &usage));
+    CHECK(usage.prompt_tokens == n_prompt[flags]);
+  }
+  // A lone <|end|> is no text of two tokens: what it becomes decides what follows.
+  llmrt_gen_options o = greedy(1);
+  o.text_flags = 1;
+  const auto as_text = submit(engine.get(), "<|end|>", o);
+  o.text_flags = 3;
+  const auto as_token = submit(engine.get(), "<|end|>", o);
+  for (const auto* request : {&as_text, &as_token}) {
+    REQUIRE(llmrt_request_wait(request->get(), -1) == LLMRT_OK);
+    llmrt_usage usage = {};
+    usage.struct_size = sizeof usage;
+    REQUIRE_OK(llmrt_request_usage(request->get(), &usage));
+    CHECK(usage.prompt_tokens == (request == &as_text ? 7 : 1));
+  }
+}
+
+TEST_CASE("request: logprobs are of the model's logits, or of what was drawn from if asked for") {
+  const auto model = load_table();
+  const auto engine = make_engine(model.get());
+  const auto message_of = [&](const llmrt_gen_options& o) {
+    const auto request = submit(engine.get(), "!", o);
+    REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);
+    char* json = nullptr;
+    REQUIRE_OK(llmrt_request_message(request.get(), 0, &json));
+    const std::string message = take(json);
+    const size_t at = message.find("\"logprobs\":");
+    REQUIRE(at != std::string::npos);
+    return message.substr(at);
+  };
+  llmrt_gen_options o = greedy(1);
+  o.logprobs = 4;
+  const std::string of_model = message_of(o);
+  const auto only_a = [](void*, int32_t, float* logits, int32_t n) {
+    for (int32_t i = 0; i < n; ++i)
+      if (i != 'A') logits[i] = -std::numeric_limits<float>::infinity();
+  };
+  o.logit_bias = "{\"65\": 3}";  // the draw is A in any case
+  const std::string biased = message_of(o);
+  o.on_logits = only_a;
+  CHECK(message_of(o) == biased);
+  CHECK(biased.substr(biased.find("\"top\"")) == of_model.substr(of_model.find("\"top\"")));
+  o.logprobs_processed = 1;
+  CHECK(message_of(o) ==
+        R"("logprobs":[{"id":65,"logprob":0.0,"top":[{"id":65,"logprob":0.0}]}]})");
+  o.on_logits = nullptr;
+  CHECK(message_of(o) != biased);
 }
 
 TEST_CASE("request: cancel ends it, text stays readable, and the error is cancelled") {

@@ -1,9 +1,15 @@
+#include <sched.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "api_kit.h"
@@ -75,6 +81,19 @@ Owned<llmrt_model> load_table_in(llmrt_runtime* runtime) {
   return Owned<llmrt_model>(model);
 }
 
+// Ids of the engines' own threads in this process.
+std::set<pid_t> engine_threads() {
+  std::set<pid_t> ids;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::ifstream(task.path() / "comm") >> name;
+    if (name == "llmrt-engine") ids.insert(std::stoi(task.path().filename().string()));
+  }
+  return ids;
+}
+
+int nice_of(pid_t thread) { return getpriority(PRIO_PROCESS, static_cast<id_t>(thread)); }
+
 void* some_alloc(void*, size_t, size_t) { return nullptr; }
 void some_dealloc(void*, void*, size_t, size_t) {}
 
@@ -128,6 +147,71 @@ TEST_CASE("runtime: workers are started with the hook and their number changes a
   CHECK(n_started == 2);
   CHECK(n_ended == 2);
   CHECK(llmrt_runtime_workers(nullptr) >= 1);
+}
+
+TEST_CASE("runtime: a mask of one CPU makes one worker, and holds an engine's own thread") {
+  cpu_set_t host, mine;
+  REQUIRE(sched_getaffinity(0, sizeof host, &host) == 0);
+  int cpu = 0;
+  while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &host)) ++cpu;
+  if (cpu >= 63) return;
+  const int nice = nice_of(0);
+  llmrt_runtime_options o = runtime_options();
+  o.cpu_mask = int64_t{1} << cpu;
+  o.thread_priority = 2;
+  llmrt_runtime* made = nullptr;
+  REQUIRE_OK(llmrt_runtime_create(&o, &made));
+  const Owned<llmrt_runtime> runtime(made);
+  CHECK(llmrt_runtime_workers(made) == 1);
+  CHECK_OK(llmrt_runtime_set_workers(made, 2));
+  CHECK_OK(llmrt_runtime_set_workers(made, 0));
+  CHECK(llmrt_runtime_workers(made) == 1);
+  const auto model = load_table_in(made);
+
+  const auto stepped = make_engine(model.get(), 1);
+  const auto own = submit(stepped.get(), "4", greedy(3));
+  REQUIRE(llmrt_request_wait(own.get(), -1) == LLMRT_OK);
+  REQUIRE(sched_getaffinity(0, sizeof mine, &mine) == 0);
+  CHECK(CPU_EQUAL(&mine, &host));
+  CHECK(nice_of(0) == nice);
+
+  const std::set<pid_t> before = engine_threads();
+  const auto engine = make_engine(model.get());
+  const auto request = submit(engine.get(), "4", greedy(3));
+  REQUIRE(llmrt_request_wait(request.get(), -1) == LLMRT_OK);  // its thread has begun
+  std::set<pid_t> added = engine_threads();
+  for (const pid_t id : before) added.erase(id);
+  REQUIRE(added.size() == 1);
+  const pid_t thread = *added.begin();
+  REQUIRE(sched_getaffinity(thread, sizeof mine, &mine) == 0);
+  CHECK(CPU_COUNT(&mine) == 1);
+  CHECK(CPU_ISSET(cpu, &mine));
+  CHECK(nice_of(thread) == std::min(nice + 2, 19));
+  CHECK_OK(llmrt_runtime_set_priority(made, 6));
+  CHECK(nice_of(thread) == std::min(nice + 6, 19));
+  CHECK(nice_of(0) == nice);
+}
+
+TEST_CASE("runtime: a priority out of range is refused, and a lower one where it takes a right") {
+  llmrt_runtime_options o = runtime_options();
+  o.worker_threads = 2;
+  llmrt_runtime* runtime = nullptr;
+  REQUIRE_OK(llmrt_runtime_create(&o, &runtime));
+  for (const int32_t wrong : {-1, 20}) {
+    CHECK(llmrt_runtime_set_priority(runtime, wrong) == LLMRT_ERR_INVALID_ARGUMENT);
+    CHECK(last_error() == "thread_priority is " + std::to_string(wrong) + "; allowed: 0 to 19");
+    CHECK(last_where() == "thread_priority");
+  }
+  CHECK_OK(llmrt_runtime_set_priority(runtime, 7));
+  CHECK_OK(llmrt_runtime_set_priority(runtime, 7));
+  const llmrt_status lowered = llmrt_runtime_set_priority(runtime, 0);
+  if (lowered != LLMRT_OK) {
+    CHECK(lowered == LLMRT_ERR_UNSUPPORTED);
+    CHECK(last_error().find("thread_priority is 0: the system does not permit to lower") == 0);
+    CHECK(last_where() == "thread_priority");
+  }
+  llmrt_runtime_release(runtime);
+  CHECK(llmrt_runtime_set_priority(runtime, 7) == LLMRT_ERR_CLOSED);
 }
 
 TEST_CASE("runtime: the log queue keeps the newest lines") {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <atomic>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
 #include "api_kit.h"
@@ -13,6 +15,22 @@ Owned<llmrt_request> submit_turn(llmrt_session* session,
   llmrt_request* request = nullptr;
   REQUIRE_OK(llmrt_session_submit(session, options, &request));
   return Owned<llmrt_request>(request);
+}
+
+// The table model under a metadata key that is not its template's any more.
+Owned<llmrt_model> load_without_template() {
+  std::ifstream file(table_path(), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string key = "tokenizer.chat_template";
+  const size_t at = bytes.find(key);
+  REQUIRE(at != std::string::npos);
+  bytes[at + key.size() - 1] = 'X';
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_memory(bytes.data(), bytes.size(), nullptr, nullptr, &source));
+  const Owned<llmrt_source> owner(source);
+  llmrt_model* model = nullptr;
+  REQUIRE_OK(llmrt_model_load_source(nullptr, source, nullptr, &model));
+  return Owned<llmrt_model>(model);
 }
 
 constexpr const char* kOneTurn =
@@ -233,7 +251,36 @@ TEST_CASE("session: overflow 2 leaves the oldest turns out of the prompt, not ou
   CHECK(llmrt_session_token_count(session.get()) > 128);
 }
 
-TEST_CASE("session: a model without a template names the option that helps") {
+TEST_CASE("session: a model without a template says so and names the option that helps") {
+  const auto model = load_without_template();
+  const auto engine = make_engine(model.get());
+  const char* const messages = R"([{"role":"user","content":"hi"}])";
+  llmrt_request* request = nullptr;
+  llmrt_session* session = nullptr;
+  char* text = nullptr;
+  int32_t n = 0;
+  const auto check_refused = [](llmrt_status status) {
+    CHECK(status == LLMRT_ERR_TEMPLATE);
+    CHECK(
+        last_error() ==
+        "the model has no chat template; give one with the option chat_template (text, or chatml, "
+        "llama3, mistral, gemma, phi3)");
+    CHECK(last_where() == "chat_template");
+  };
+  check_refused(llmrt_submit_chat(engine.get(), messages, nullptr, &request));
+  check_refused(llmrt_session_create(engine.get(), nullptr, &session));
+  check_refused(llmrt_model_ask(model.get(), "hi", nullptr, &text));
+  check_refused(llmrt_chat_render(model.get(), messages, nullptr, nullptr, 1, &text));
+  check_refused(llmrt_chat_count(model.get(), messages, nullptr, nullptr, 1, &n));
+  CHECK(request == nullptr);
+  CHECK(session == nullptr);
+  CHECK(text == nullptr);
+  const auto plain = submit(engine.get(), "3", greedy(2));  // text needs none
+  CHECK(llmrt_request_wait(plain.get(), -1) == LLMRT_OK);
+  CHECK(text_of(plain.get()) == "45");
+}
+
+TEST_CASE("session: a chat template that does not parse is told with its line") {
   llmrt_model_options o;
   llmrt_model_options_init(&o, sizeof o);
   o.chat_template = "{% if %}";

@@ -18,7 +18,7 @@ SYSTEM_IF = re.compile(
     r"^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*\b(?:_WIN32|_WIN64|__ANDROID__|__APPLE__|__CYGWIN__|__FreeBSD__|__MINGW32__|__gnu_linux__|"
     r"__linux|__linux__|__unix|__unix__|_POSIX_\w+)\b")
 PLATFORM = pathlib.Path("src/base/platform")
-# Reads files, and nothing else: descriptors are part of its interface, kinds of files and errno of its sentences.
+# Reads and maps files, and nothing else: descriptors are part of its interface, kinds of files and errno of its sentences.
 FILE_READER = pathlib.Path("src/formats/byte_source.cpp")
 
 SOURCES = {".h", ".hpp", ".c", ".cpp", ".inc", ".cu", ".cuh"}

@@ -4,10 +4,12 @@
 
 using namespace llmrt;
 
-TEST_CASE("machine: there is a CPU for a worker, and not more of them than the machine has") {
+TEST_CASE(
+    "machine: there is a worker, and not more of them than the machine or the mask has CPUs") {
   REQUIRE(platform::configured_cpus() >= 1);
-  CHECK(platform::allowed_cpus() >= 1);
-  CHECK(platform::allowed_cpus() <= platform::configured_cpus());
+  CHECK(platform::automatic_workers(0) >= 1);
+  CHECK(platform::automatic_workers(0) <= platform::configured_cpus());
+  for (int cpu = 0; cpu < 64; ++cpu) CHECK(platform::automatic_workers(uint64_t{1} << cpu) == 1);
 }
 
 TEST_CASE("machine: what is free is within the budget, and that within the machine") {

@@ -2,9 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
+
+#include "base/status.h"
+#include "base/thread_pool.h"
 
 using namespace llmrt;
 
@@ -28,6 +35,36 @@ TEST_CASE("memory: what is taken through new, aligned new and Buffer is given ba
     CHECK(allocated_bytes() > before + (5 << 20));
   }
   CHECK(allocated_bytes() == before);
+}
+
+TEST_CASE(
+    "memory: what libstdc++ takes for strerror, formatting and the start of threads comes through "
+    "the table and goes back") {
+  int64_t most = 0;
+  const auto round = [&most] {
+    const auto look = [&most] { most = std::max(most, allocated_bytes()); };
+    const std::string name(3000, 'x');
+    const std::string text = std::error_code(EACCES, std::system_category()).message();
+    const Status failure = error(Code::io, "%s at %g: %s", name.c_str(), 1e300, text.c_str())
+                               .at(std::to_string(1e300))
+                               .sys(EACCES);
+    const Status copy = failure;
+    CHECK(copy.message() == failure.message());
+    look();
+    auto pool = ThreadPool::create({.n_workers = 3});
+    REQUIRE(pool.ok());
+    CHECK(pool.value()->run(0, 20, [](uint32_t, uint32_t) {}) == 20);
+    look();
+    std::thread([&look, &text] {
+      const std::string own = text;
+      look();
+    }).join();
+  };
+  round();  // what stays for good is taken once
+  const int64_t before = most = allocated_bytes();
+  for (int i = 0; i < 50; ++i) round();
+  CHECK(allocated_bytes() == before);
+  CHECK(most > before + 3000);
 }
 
 TEST_CASE("memory: an impossible size is a null buffer") {

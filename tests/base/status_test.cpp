@@ -29,6 +29,23 @@ TEST_CASE("status: a failure keeps code, sentence and place through copies and m
   }
 }
 
+TEST_CASE("status: a sentence that is too long loses its middle between two code points") {
+  const std::string fits(kMostMessage, 'x');
+  CHECK(Status(Code::io, fits).message() == fits);
+  for (size_t shift = 0; shift < 4; ++shift) {
+    std::string name(shift, 'x');
+    while (name.size() < 5000) name += "\xf0\x9f\xa6\x99";
+    const Status s = error(Code::io, "%s: no such file", name.c_str());
+    const std::string message(s.message());
+    CHECK(message.size() <= kMostMessage);
+    CHECK(message.size() > kMostMessage - 8);
+    CHECK(message.ends_with("\x99: no such file"));
+    const size_t gap = message.find("\x99 ... \xf0");
+    REQUIRE(gap != std::string::npos);
+    CHECK((gap + 1 - shift) % 4 == 0);
+  }
+}
+
 TEST_CASE("result: LLMRT_ASSIGN hands a failure on and a value over") {
   CHECK(*quarter_of(8) == 2);
   auto bad = quarter_of(6);

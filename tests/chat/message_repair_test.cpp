@@ -67,6 +67,11 @@ TEST_CASE("message_repair: parts that are no text are refused by name") {
   };
   CHECK(fails(R"([{"type":"text","text":"a"},{"type":"image_url"}])") ==
         "messages[0].content[1] is of type 'image_url', this template takes text only");
+  std::string long_type = "x";
+  while (long_type.size() < 300) long_type += "\xc3\xa9";
+  const std::string cut = fails((R"([{"type":")" + long_type + R"("}])").c_str());
+  CHECK(cut == "messages[0].content[0] is of type '" + long_type.substr(0, 39) +
+                   "', this template takes text only");
   CHECK(fails("[1]") == "messages[0].content[0] is a number, it must be an object");
   CHECK(fails("[{}]") == "messages[0].content[0] has no 'type'");
   CHECK(fails(R"([{"type":"text"}])") == "messages[0].content[0] has no 'text'");

@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -11,96 +10,17 @@
 #include "base/memory.h"
 #include "base/thread_pool.h"
 #include "quant/panel.h"
+#include "tests/cpu/a8_linear.h"
 #include "tests/cpu/kernel_tables.h"
 #include "tests/cpu/random_weights.h"
 
 using namespace llmrt;
 using cpu::KernelTable;
+using test::a8_by_the_rule;
+using test::A8Linear;
+using test::same_bits;
 
 namespace {
-
-// Class a8 of docs/NUMERICS.md, written down once more: integers per superblock or block, explicit fma, 8 stripes.
-float a8_by_the_rule(DType type, const uint8_t* panel, uint32_t r, uint32_t k,
-                     const ActivationForm& f, const uint8_t* in, PanelCodes& codes) {
-  const auto* q = reinterpret_cast<const int8_t*>(in);
-  const auto* dx = reinterpret_cast<const float*>(in + f.dx_at);
-  const uint32_t n_super = n_superblocks(k);
-  float out = 0;
-  for (uint32_t s = 0; s < kStripes; ++s) {
-    float acc = 0;
-    for (uint32_t b = n_super * s / 8; b < n_super * (s + 1) / 8; ++b) {
-      const uint32_t n = std::min(8u, (k - b * 256) / 32);
-      decode_panel_codes(type, panel + size_t{b} * superblock_bytes(type), n, codes);
-      int64_t i_sum = 0, j_sum = 0;
-      for (uint32_t j = 0; j < n; ++j) {
-        int64_t dot = 0, sum = 0;
-        for (uint32_t e = 0; e < 32; ++e) {
-          const uint32_t at = 32 * j + e;
-          const int64_t cq = int64_t{codes.code[at / 4][r][at % 4]} * q[b * 256 + at];
-          dot += cq;
-          sum += q[b * 256 + at];
-          i_sum += codes.sub_scale[at / 16][r] * cq * (f.group == 256);
-          j_sum += int64_t{codes.sub_min[at / 16][r]} * q[b * 256 + at] *
-                   (f.group == 256 && codes.has_min);
-        }
-        if (f.group == 32) {
-          const float d = dx[b * 8 + j];
-          if (codes.has_min) acc = std::fma(codes.m[j][r] * d, static_cast<float>(sum), acc);
-          acc = std::fma(codes.d[j][r] * d, static_cast<float>(dot), acc);
-        }
-      }
-      if (f.group == 256) {
-        const float d = codes.d[0][r],
-                    m = codes.has_min ? codes.m[0][r] * static_cast<float>(j_sum) : 0.0f;
-        acc = std::fma(std::fma(d, static_cast<float>(i_sum), -m), dx[b], acc);
-      }
-    }
-    out += acc;
-  }
-  return out;
-}
-
-bool same_bits(float a, float b) {
-  return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
-         (std::isnan(a) && std::isnan(b)) || (a == 0 && b == 0);
-}
-
-struct Fixture {
-  DType type;
-  uint32_t k, n;
-  ActivationForm form;
-  Buffer panels, in, out, scratch;
-  size_t panel = 0;
-  Fixture(DType t, uint32_t n_rows_w, uint32_t k_, const std::vector<std::vector<float>>& x)
-      : type(t), k(k_), n(n_rows_w) {
-    const QuantFormat& f = format_of(type);
-    const auto rows = test::random_weights(type, n, k, k + n);
-    panel = panel_bytes(type, k);
-    panels = Buffer::make(panel * n_panels(n));
-    for (uint32_t p = 0; p < n_panels(n); ++p)
-      pack_panel(type, &rows[p * 16 * row_bytes(f, k)], row_bytes(f, k), std::min(16u, n - p * 16),
-                 k, panels.data() + p * panel);
-    form = activation_form(k, f.group);
-    in = Buffer::make(form.row_bytes * x.size());
-    for (size_t i = 0; i < x.size(); ++i)
-      quantize_activations(x[i].data(), form, in.data() + i * form.row_bytes);
-    out = Buffer::make(64 * cpu::kMaxLinearRows);
-    scratch = Buffer::make(cpu::linear_scratch_bytes(k));
-  }
-  const float* run(const KernelTable& table, uint32_t p, uint32_t first, uint32_t rows) {
-    cpu::LinearArgs a{};
-    a.panel = panels.data() + p * panel;
-    a.k = k;
-    a.in = in.data() + first * form.row_bytes;
-    a.in_stride = form.row_bytes;
-    a.form = &form;
-    a.n_rows = rows;
-    a.out = out.as<float>();
-    a.scratch = scratch.data();
-    table.linear[static_cast<uint32_t>(type)](a);
-    return out.as<float>();
-  }
-};
 
 std::vector<std::vector<float>> inputs(uint32_t n, uint32_t k) {
   std::vector<std::vector<float>> x;
@@ -129,7 +49,7 @@ TEST_CASE(
       const auto x = inputs(9, k);
       for (uint32_t n : {1u, 15u, 16u, 17u, 33u}) {
         if (n > 1 && n < 33 && k > 896) continue;  // panel tails do not depend on K
-        Fixture f(type, n, k, x);
+        A8Linear f(type, n, k, x);
         std::vector<float> want(size_t{9} * n);
         for (uint32_t i = 0; i < 9; ++i)
           for (uint32_t r = 0; r < n; ++r)
@@ -158,7 +78,7 @@ TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 
   for (DType type : test::a8_types())
     for (uint32_t k : {256u, 2304u}) {
       const auto x = inputs(70, k);
-      Fixture f(type, 16, k, x);
+      A8Linear f(type, 16, k, x);
       for (const KernelTable* table : test::kernel_tables()) {
         const bool slow = std::string(table->name) != "avx2";
         std::vector<float> alone(70 * 16);
@@ -187,7 +107,7 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
     for (int fill : {0x00, 0xff, 0x80, 0x7f, 0x55, 0xaa}) {
       const uint32_t k = 512;
       const auto x = inputs(14, k);
-      Fixture f(type, 16, k, x);
+      A8Linear f(type, 16, k, x);
       // Scales stay, codes and sub-scales take the pattern.
       const QuantFormat& format = format_of(type);
       std::vector<uint8_t> rows(16 * row_bytes(format, k));
@@ -236,7 +156,7 @@ TEST_CASE("a NaN activation reaches the output of its row and no other") {
   for (DType type : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_0, DType::q4_1}) {
     auto x = inputs(12, 512);
     x[8][100] = std::numeric_limits<float>::quiet_NaN();
-    Fixture f(type, 16, 512, x);
+    A8Linear f(type, 16, 512, x);
     for (const KernelTable* table : test::kernel_tables()) {
       const float* out = f.run(*table, 0, 0, 12);
       for (uint32_t i = 0; i < 12; ++i) CHECK(std::isnan(out[i * 16 + 3]) == (i == 8));

@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
     int32_t n = 1;
     while (now_ms() < until) {
       llmrt_runtime_set_workers(nullptr, n = 3 - n);
+      llmrt_runtime_set_priority(nullptr, 0);
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
   });

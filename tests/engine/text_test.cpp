@@ -138,3 +138,31 @@ TEST_CASE("engine text: log probabilities are reported per token when asked for"
   }
   CHECK(request->tokens(0) == b.expected(some_prompt(10), params, 0, 6));
 }
+
+TEST_CASE("engine text: log probabilities are the model's whatever the logits hook makes of them") {
+  TextBench b;
+  GenParams params = params_for(3);
+  params.ignore_eos = true;
+  params.sampling.logprobs = 20;
+  const auto forced = b.say(TextBench::bytes("abc"), params)->logprobs(0);
+  params.sampling.logprobs_processed = true;
+  const auto processed = b.say(TextBench::bytes("abc"), params)->logprobs(0);
+  REQUIRE(forced.size() == 3);
+  REQUIRE(processed.size() == 3);
+  for (size_t i = 0; i < 3; ++i) {
+    // The hook leaves e^-20 to each other token: the draw is all but sure of what the model is not.
+    CHECK(processed[i].logprob > -1e-5f);
+    CHECK(forced[i].logprob < -0.01f);
+  }
+  params.sampling.logprobs_processed = false;
+  params.sampling.temperature = 0;
+  auto free = b.bench.submit({1, 2, 3}, params);
+  b.bench.run_all();
+  const auto first = free->logprobs(0);
+  REQUIRE(!first.empty());
+  REQUIRE(first[0].top.size() == forced[0].top.size());  // the same prompt: the same first logits
+  for (size_t i = 0; i < first[0].top.size(); ++i) {
+    CHECK(first[0].top[i].id == forced[0].top[i].id);
+    CHECK(first[0].top[i].logprob == forced[0].top[i].logprob);
+  }
+}

@@ -259,7 +259,6 @@ std::string run_toy_schedule(uint64_t seed, FuzzTotals& totals, bool plant_wrong
 }
 
 std::string summary(const FuzzTotals& t) {
-  const EngineCounters& e = t.events;
   std::string out;
   const auto add = [&](const char* name, int64_t n) {
     out += std::string(out.empty() ? "" : " ") + name + "=" + std::to_string(n);
@@ -273,19 +272,14 @@ std::string summary(const FuzzTotals& t) {
   add("out_of_memory", t.out_of_memory);
   add("device_errors", t.device_errors);
   add("evaluations", t.evaluations);
-  add("preemption", e.preemption);
-  add("eviction", e.eviction);
-  add("fork", e.fork);
-  add("copy_on_write", e.copy_on_write);
-  add("window_slide", e.window_slide);
-  add("chunk_border", e.chunk_border);
-  add("cancel_prefill", e.cancel_prefill);
-  add("cancel_decode", e.cancel_decode);
-  add("cancel_suspended", e.cancel_suspended);
-  add("failed_reserve", e.failed_reserve);
-  add("budget_stop", e.budget_stop);
-  add("prefix_hit", e.prefix_hit);
+  for (const EngineEvent& e : kEngineEvents) add(e.name, t.events.*e.count);
   return out;
+}
+
+const char* missing_event(const FuzzTotals& t) {
+  for (const EngineEvent& e : kEngineEvents)
+    if (t.events.*e.count == 0) return e.name;
+  return nullptr;
 }
 
 }  // namespace llmrt::test

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +42,13 @@ struct Callbacks {
   }
   static void done(void* user) { ++static_cast<Callbacks*>(user)->n_done; }
 };
+
+// Whether this process has the file mapped, by its name alone: the folder may be a link.
+bool is_mapped(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  return text.find(name) != std::string::npos;
+}
 
 }  // namespace
 
@@ -94,6 +103,60 @@ TEST_CASE("byte source: a file that shrinks after opening is an error that names
   CHECK(status.code() == Code::io);
   CHECK(status.message() ==
         path + ": the file ends at offset 4, it had 10 bytes when it was opened");
+}
+
+TEST_CASE(
+    "byte source: a mapping gives what reading gives, outlives its source and goes with its last "
+    "user") {
+  test::ScratchDir dir;
+  const std::string path = dir.write("llmrt_mapped_digits", "0123456789");
+  auto source = source_from_path(path).value();
+  auto mapped = source->map().value();
+  REQUIRE(mapped);
+  CHECK(is_mapped("llmrt_mapped_digits"));
+  source.reset();
+  CHECK(mapped->size() == 10);
+  CHECK(mapped->name() == path);
+  char out[4] = {};
+  CHECK(mapped->read(7, out, 3).ok());
+  CHECK(std::string(out) == "789");
+  CHECK(mapped->read(10, out, 0).ok());
+  for (uint64_t offset : {uint64_t{8}, uint64_t{11}, UINT64_MAX}) {
+    const Status status = mapped->read(offset, out, 3);
+    CHECK(status.code() == Code::io);
+    CHECK(status.message() ==
+          path + ": 3 bytes at offset " + std::to_string(offset) + " pass its end at 10");
+  }
+  mapped->drop_behind(2, 8);
+  mapped->drop_behind(5, UINT64_MAX);
+  CHECK(mapped->read(0, out, 3).ok());
+  CHECK(std::string(out) == "012");
+  mapped.reset();
+  CHECK(!is_mapped("llmrt_mapped_digits"));
+}
+
+TEST_CASE("byte source: a window that begins inside a page is mapped, what is no file is not") {
+  test::ScratchDir dir;
+  std::string text(1 << 18, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 7 % 251);
+  const int fd = ::open(dir.write("asset", text).c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(fd >= 0);
+  for (const uint64_t at : {uint64_t{4}, uint64_t{4096}, uint64_t{70001}}) {
+    auto window = source_from_fd(fd, at, 100000).value()->map().value();
+    REQUIRE(window);
+    std::string got(100000, '\0');
+    CHECK(window->read(0, got.data(), got.size()).ok());
+    CHECK(text.compare(at, got.size(), got) == 0);
+    window->drop_behind(50000, 50000);
+    CHECK(window->read(99999, got.data(), 1).ok());
+    CHECK(got[0] == text[at + 99999]);
+    CHECK(window->read(99999, got.data(), 2).code() == Code::io);
+  }
+  ::close(fd);
+  CHECK(source_from_memory(text.data(), text.size(), nullptr, nullptr).value()->map().value() ==
+        nullptr);
+  Callbacks c;
+  CHECK(source_from_callbacks(6, Callbacks::read, nullptr, &c).value()->map().value() == nullptr);
 }
 
 TEST_CASE("byte source: memory is copied without done, and borrowed with it") {
@@ -182,24 +245,27 @@ TEST_CASE("byte source: a window of a descriptor") {
   ::close(pipes[1]);
 }
 
-TEST_CASE("byte source: many threads read one source at the same time") {
+TEST_CASE("byte source: many threads read one source at the same time, and let it go behind them") {
   test::ScratchDir dir;
   std::string text(1 << 16, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 7 % 251);
-  auto source = source_from_path(dir.write("shared", text)).value();
-  std::atomic<int> n_wrong{0};
-  std::vector<std::thread> threads;
-  for (size_t t = 0; t < 4; ++t) {
-    threads.emplace_back([&, t] {
-      std::string got(1000, '\0');
-      for (size_t i = 0; i < 200; ++i) {
-        const size_t offset = (i * 311 + t * 5003) % (text.size() - got.size());
-        if (!source->read(offset, got.data(), got.size()).ok() ||
-            text.compare(offset, got.size(), got) != 0)
-          ++n_wrong;
-      }
-    });
+  const auto file = source_from_path(dir.write("shared", text)).value();
+  for (const ByteSourcePtr& source : {file, file->map().value()}) {
+    std::atomic<int> n_wrong{0};
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        std::string got(1000, '\0');
+        for (size_t i = 0; i < 200; ++i) {
+          const size_t offset = (i * 311 + t * 5003) % (text.size() - got.size());
+          if (!source->read(offset, got.data(), got.size()).ok() ||
+              text.compare(offset, got.size(), got) != 0)
+            ++n_wrong;
+          source->drop_behind(offset, got.size());
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    CHECK(n_wrong == 0);
   }
-  for (auto& thread : threads) thread.join();
-  CHECK(n_wrong == 0);
 }

@@ -57,6 +57,33 @@ TEST_CASE("weights: tensors are found by name and read in pieces") {
   w->drop_behind(*t, 0, 64);
 }
 
+TEST_CASE("weights: a mapped file gives the same bytes, and memory goes on as it was") {
+  test::ScratchDir dir;
+  const test::Bytes bytes = test::tiny_writer().bytes();
+  const std::string path =
+      dir.write("mapped.gguf", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  for (const ByteSourcePtr& source : {source_from_path(path).value(), test::source_of(bytes)}) {
+    const auto w = open_gguf(source, {}, "").value();
+    std::vector<uint8_t> read, mapped, again;
+    const auto all_bytes = [&](std::vector<uint8_t>& into) {
+      for (const TensorInfo& t : w->tensors()) {
+        std::vector<uint8_t> one(t.bytes);
+        CHECK(w->read(t, 0, one.data(), one.size()).ok());
+        w->drop_behind(t, 0, t.bytes);
+        into.insert(into.end(), one.begin(), one.end());
+      }
+    };
+    all_bytes(read);
+    REQUIRE(w->map().ok());
+    all_bytes(mapped);
+    w->unmap();
+    all_bytes(again);
+    CHECK(!read.empty());
+    CHECK(read == mapped);
+    CHECK(read == again);
+  }
+}
+
 TEST_CASE("weights: a failing read names tensor and offset") {
   MeteredFile file{test::tiny_writer().bytes()};
   const auto w = open_gguf(file.source(), {}, "").value();

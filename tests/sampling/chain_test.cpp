@@ -196,7 +196,7 @@ TEST_CASE(
       std::equal(late.begin(), late.begin() + 38, early.begin() + 10));  // position, not call count
 }
 
-TEST_CASE("chain: logprobs are the log-softmax of the raw logits, as fp64 says") {
+TEST_CASE("chain: logprobs are the log-softmax of the model's logits, as fp64 says") {
   std::mt19937 rng(8);
   for (const size_t n : {1u, 5u, 3000u}) {
     const auto logits = random_logits(rng, n, 4);
@@ -232,4 +232,126 @@ TEST_CASE("chain: asking for logprobs changes no draw") {
   auto with = make_chain(p, 700);
   for (uint32_t i = 0; i < 100; ++i)
     CHECK(pick(*with, logits, {{}, 5, i}) == pick(*without, logits, {{}, 5, i}));
+}
+
+TEST_CASE("chain: logprobs are of the model's logits where the host edited them") {
+  std::mt19937 rng(10);
+  const auto model = random_logits(rng, 700, 3);
+  const auto probability = softmax(model);
+  std::vector<float> only_7(700, -kInf);
+  only_7[7] = 5;
+  for (const float temperature : {0.0f, 0.8f}) {
+    SamplingParams p;
+    p.temperature = temperature;
+    p.logprobs = 3;
+    auto chain = make_chain(p, 700);
+    const auto drawn = chain->sample(only_7, {{}, 1, 2}, model);
+    REQUIRE(drawn.ok());
+    CHECK(drawn->id == 7);
+    CHECK(std::fabs(static_cast<double>(drawn->logprob) - std::log(probability[7])) < 2e-6);
+    const auto plain_draw = chain->sample(model, {{}, 1, 2});
+    REQUIRE(plain_draw.ok());
+    REQUIRE(drawn->top.size() == plain_draw->top.size());
+    for (size_t i = 0; i < drawn->top.size(); ++i) {
+      CHECK(drawn->top[i].id == plain_draw->top[i].id);
+      CHECK(drawn->top[i].logprob == plain_draw->top[i].logprob);
+    }
+
+    p.logprobs_processed = true;
+    const auto processed = make_chain(p, 700)->sample(only_7, {{}, 1, 2}, model);
+    REQUIRE(processed.ok());
+    CHECK(processed->logprob == 0);
+    REQUIRE(processed->top.size() == 1);
+    CHECK(processed->top[0].id == 7);
+  }
+}
+
+TEST_CASE("chain: the model's logits are checked only if logprobs are taken from them") {
+  std::vector<float> bad(50, 0.0f);
+  bad[3] = std::nanf("");
+  const std::vector<float> good(50, 0.0f), none(50, -kInf);
+  SamplingParams p;
+  CHECK(make_chain(p, 50)->sample(good, {}, bad).ok());
+  p.logprobs = 1;
+  CHECK(make_chain(p, 50)->sample(good, {}, bad).status().message() ==
+        "logits of position 0 hold NaN, all must be finite or -inf");
+  CHECK_FALSE(make_chain(p, 50)->sample(bad, {}, good).ok());
+  CHECK_FALSE(make_chain(p, 50)->sample(good, {}, none).ok());
+  p.logprobs_processed = true;
+  CHECK(make_chain(p, 50)->sample(good, {}, bad).ok());
+}
+
+TEST_CASE("chain: processed logprobs are the log-softmax of the candidates that are left") {
+  std::mt19937 rng(11);
+  const auto logits = random_logits(rng, 3000, 4);
+  const auto rank = by_rank(logits);
+  SamplingParams p = plain();
+  p.temperature = 0.5f;
+  p.top_k = 6;
+  p.logprobs = 20;
+  p.logprobs_processed = true;
+  const std::vector<float> six = [&] {
+    std::vector<float> cooled;
+    for (size_t i = 0; i < 6; ++i) cooled.push_back(logits[static_cast<size_t>(rank[i])] / 0.5f);
+    return cooled;
+  }();
+  const auto probability = softmax(six);
+  auto chain = make_chain(p, 3000);
+  for (uint32_t position = 0; position < 50; ++position) {
+    const auto drawn = chain->sample(logits, {{}, 4, position});
+    REQUIRE(drawn.ok());
+    REQUIRE(drawn->top.size() == 6);
+    double sum = 0;
+    for (size_t i = 0; i < 6; ++i) {
+      CHECK(drawn->top[i].id == rank[i]);
+      CHECK(std::fabs(static_cast<double>(drawn->top[i].logprob) - std::log(probability[i])) <
+            1e-5);  // float quotients of a span below 30
+      sum += std::exp(static_cast<double>(drawn->top[i].logprob));
+      if (drawn->id == rank[i]) CHECK(drawn->logprob == drawn->top[i].logprob);
+    }
+    CHECK(std::fabs(sum - 1) < 1e-5);
+    CHECK(std::find(rank.begin(), rank.begin() + 6, drawn->id) != rank.begin() + 6);
+  }
+}
+
+TEST_CASE("chain: processed logprobs without filters and at temperature 0 are over all tokens") {
+  std::mt19937 rng(12);
+  auto logits = random_logits(rng, 600, 2);
+  for (const float temperature : {0.0f, 1.0f}) {
+    SamplingParams p = plain();
+    p.temperature = temperature;
+    p.logit_bias = {{5, 20.0f}, {6, -kInf}};
+    p.logprobs = 2;
+    p.logprobs_processed = true;
+    const auto drawn = make_chain(p, 600)->sample(logits, {{}, 1, 1});
+    REQUIRE(drawn.ok());
+    auto biased = logits;
+    biased[5] += 20.0f;
+    biased[6] = -kInf;
+    const auto probability = softmax(biased);
+    REQUIRE(drawn->top.size() == 2);
+    CHECK(drawn->top[0].id == 5);
+    const auto exact = std::log(probability[static_cast<size_t>(drawn->id)]);
+    CHECK(std::fabs(static_cast<double>(drawn->logprob) - exact) < 3e-7 + 1e-6 * std::fabs(exact));
+  }
+}
+
+TEST_CASE("chain: asking for processed logprobs changes no draw, and a draw again is the same") {
+  std::mt19937 rng(13);
+  const auto logits = random_logits(rng, 700, 1);
+  SamplingParams p;
+  p.xtc_probability = 0.5f;
+  auto without = make_chain(p, 700);
+  p.logprobs = 20;
+  p.logprobs_processed = true;
+  auto with = make_chain(p, 700), again = make_chain(p, 700);
+  for (uint32_t i = 0; i < 100; ++i) {
+    const auto a = with->sample(logits, {{}, 5, i}), b = again->sample(logits, {{}, 5, i});
+    REQUIRE(a.ok());
+    REQUIRE(b.ok());
+    CHECK(a->id == pick(*without, logits, {{}, 5, i}));
+    CHECK(a->logprob == b->logprob);
+    REQUIRE(a->top.size() == b->top.size());
+    for (size_t k = 0; k < a->top.size(); ++k) CHECK(a->top[k].logprob == b->top[k].logprob);
+  }
 }

@@ -112,3 +112,8 @@ TEST_CASE("params: a vocabulary of no or too many tokens is refused") {
   CHECK_FALSE(Chain::make({}, 0, {}).ok());
   CHECK_FALSE(Chain::make({}, 1u << 30, {}).ok());
 }
+
+TEST_CASE("params: a chain that nobody named is the documented one") {
+  CHECK(SamplingParams().chain ==
+        "logit_bias;penalties;dry;top_k;typical;top_p;min_p;xtc;temperature");
+}

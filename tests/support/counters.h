@@ -1,23 +1,35 @@
-// Sums of what engines counted, over many schedules.
+// The events that engines count, by name, and their sums over many schedules.
 #pragma once
+
+#include <cstdint>
+#include <iterator>
 
 #include "engine/engine.h"
 
 namespace llmrt::test {
 
+struct EngineEvent {
+  const char* name;
+  int64_t EngineCounters::*count;
+};
+inline constexpr EngineEvent kEngineEvents[] = {
+    {"preemption", &EngineCounters::preemption},
+    {"eviction", &EngineCounters::eviction},
+    {"fork", &EngineCounters::fork},
+    {"copy_on_write", &EngineCounters::copy_on_write},
+    {"window_slide", &EngineCounters::window_slide},
+    {"chunk_border", &EngineCounters::chunk_border},
+    {"cancel_prefill", &EngineCounters::cancel_prefill},
+    {"cancel_decode", &EngineCounters::cancel_decode},
+    {"cancel_suspended", &EngineCounters::cancel_suspended},
+    {"failed_reserve", &EngineCounters::failed_reserve},
+    {"budget_stop", &EngineCounters::budget_stop},
+    {"prefix_hit", &EngineCounters::prefix_hit},
+};
+static_assert(sizeof(EngineCounters) == std::size(kEngineEvents) * sizeof(int64_t));
+
 inline void add_counters(EngineCounters& sum, const EngineCounters& c) {
-  sum.preemption += c.preemption;
-  sum.eviction += c.eviction;
-  sum.fork += c.fork;
-  sum.copy_on_write += c.copy_on_write;
-  sum.window_slide += c.window_slide;
-  sum.chunk_border += c.chunk_border;
-  sum.cancel_prefill += c.cancel_prefill;
-  sum.cancel_decode += c.cancel_decode;
-  sum.cancel_suspended += c.cancel_suspended;
-  sum.failed_reserve += c.failed_reserve;
-  sum.budget_stop += c.budget_stop;
-  sum.prefix_hit += c.prefix_hit;
+  for (const EngineEvent& e : kEngineEvents) sum.*e.count += c.*e.count;
 }
 
 }  // namespace llmrt::test

@@ -53,6 +53,7 @@ class ToyBackend final : public Backend {
 
   DeviceInfo info() const override;
   uint64_t weight_bytes(const WeightDesc&) const override { return 0; }
+  const char* packed_as(const WeightDesc&) const override { return ""; }
   Result<WeightId> add_weight(const WeightDesc&, const WeightReader&, JobProgress*) override {
     return WeightId{0};
   }

@@ -57,11 +57,11 @@ TEST_CASE("make tokenizer: models and pre-tokenizers that are not known are refu
   for (const char* model : {"t5", "bert", "rwkv", "plamo2", "none"}) {
     Vocabulary v = sound();
     v.set("tokenizer.ggml.model", model);
-    refused(v.finish(), Code::unsupported, std::string("is '").append(model));
+    refused(v.finish(), Code::unsupported, std::string("is \"").append(model));
   }
   Vocabulary v = sound();
   v.set("tokenizer.ggml.pre", "llama-bpe-2");
-  refused(v.finish(), Code::unsupported, "'llama-bpe-2'");
+  refused(v.finish(), Code::unsupported, "\"llama-bpe-2\"");
   v.set("tokenizer.ggml.pre", std::string(5000, 'x'));
   refused(v.finish(), Code::unsupported, "xxx");
 }

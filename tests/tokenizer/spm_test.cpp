@@ -25,7 +25,7 @@ Ids naive(const Vocabulary& v, const std::string& text) {
     if (v.types[i] == 1) ids.emplace(v.tokens[i], i);
   std::vector<std::string> parts;
   for (size_t i = 0; i < text.size();) {
-    const size_t n = text[i] < 0 ? 3 : 1;
+    const size_t n = static_cast<unsigned char>(text[i]) >= 0x80 ? 3 : 1;
     parts.push_back(text.substr(i, n));
     i += n;
   }

@@ -18,6 +18,16 @@ std::string released(const std::string& bytes) {
 
 }  // namespace
 
+TEST_CASE("unicode: the head of a text cuts no code point") {
+  const std::string text = "a\xC3\xA9\xF0\x9F\xA6\x99";
+  CHECK(utf8_head(text, 0) == "");
+  CHECK(utf8_head(text, 2) == "a");
+  CHECK(utf8_head(text, 3) == "a\xC3\xA9");
+  CHECK(utf8_head(text, 6) == "a\xC3\xA9");
+  CHECK(utf8_head(text, 7) == text);
+  CHECK(utf8_head(text, 100) == text);
+}
+
 TEST_CASE("unicode: the offset of the first byte outside a whole code point is found") {
   CHECK(utf8_error_offset("") == std::string_view::npos);
   CHECK(utf8_error_offset("plain ASCII that is longer than one word") == std::string_view::npos);

@@ -5,4 +5,5 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "base/math.h"
+#include "base/plant.h"
 #include "quant/panel.h"

@@ -6,9 +6,9 @@
 namespace llmrt::platform {
 
 uint32_t configured_cpus();  // of the machine; 0: not known
-// CPUs worth a worker: allowed by the affinity mask, one for each core, at most what the cgroup's quota pays for. At least 1.
-// hardware_concurrency() ignores all three.
-uint32_t allowed_cpus();
+// worker_count() (cpus.h) of the CPUs that the calling thread and cpu_mask (bit i: CPU i; 0: all) allow, with the control group's
+// quota. hardware_concurrency() knows nothing of cores and quotas.
+uint32_t automatic_workers(uint64_t cpu_mask);
 
 // Bytes, -1: not known.
 //   total    all there is, whoever has it

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -6,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -16,7 +18,6 @@ namespace llmrt::platform {
 namespace {
 
 struct Start {
-  ThreadOptions options;
   char name[16];
   void (*entry)(void*);
   void* argument;
@@ -25,17 +26,6 @@ struct Start {
 void* run_thread(void* raw) {
   std::unique_ptr<Start> start(static_cast<Start*>(raw));
   pthread_setname_np(pthread_self(), start->name);
-  if (start->options.cpu_mask) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int i = 0; i < 64; ++i)
-      if ((start->options.cpu_mask >> i) & 1u) CPU_SET(i, &set);
-    sched_setaffinity(0, sizeof set, &set);
-  }
-  if (start->options.nice) {
-    const auto tid = static_cast<id_t>(syscall(SYS_gettid));
-    (void)setpriority(PRIO_PROCESS, tid, start->options.nice);
-  }
   void (*entry)(void*) = start->entry;
   void* argument = start->argument;
   start.reset();
@@ -45,11 +35,9 @@ void* run_thread(void* raw) {
 
 }  // namespace
 
-Status start_thread(Thread& thread, const ThreadOptions& options, void (*entry)(void*),
-                    void* argument) {
+Status start_thread(Thread& thread, const char* name, void (*entry)(void*), void* argument) {
   auto start = std::make_unique<Start>();
-  start->options = options;
-  std::strncpy(start->name, options.name, sizeof start->name - 1);
+  std::strncpy(start->name, name, sizeof start->name - 1);
   start->name[sizeof start->name - 1] = '\0';
   start->entry = entry;
   start->argument = argument;
@@ -67,7 +55,7 @@ Status start_thread(Thread& thread, const ThreadOptions& options, void (*entry)(
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (failure)
-    return error(Code::out_of_memory, "thread %s: the system did not start it: %s", options.name,
+    return error(Code::out_of_memory, "thread %s: the system did not start it: %s", name,
                  failure == EAGAIN ? "no threads or memory left" : "not permitted")
         .sys(failure);
   start.release();
@@ -110,9 +98,7 @@ int32_t current_thread_id() { return static_cast<int32_t>(syscall(SYS_gettid)); 
 static_assert(sizeof(CpuSet) == sizeof(cpu_set_t));
 
 bool move_thread_off(int32_t thread_id, const CpuSet& taken, CpuSet& allowed_before) {
-  cpu_set_t set;
-  if (sched_getaffinity(thread_id, sizeof set, &set) != 0) return false;
-  std::memcpy(allowed_before.bits, &set, sizeof set);
+  allowed_before = allowed_cpus(thread_id);
   CpuSet rest;
   uint64_t any = 0;
   for (size_t i = 0; i < std::size(rest.bits); ++i)
@@ -122,10 +108,31 @@ bool move_thread_off(int32_t thread_id, const CpuSet& taken, CpuSet& allowed_bef
   return true;
 }
 
+CpuSet allowed_cpus(int32_t thread_id) {
+  cpu_set_t set;
+  CpuSet cpus;
+  if (sched_getaffinity(thread_id, sizeof set, &set) == 0) std::memcpy(cpus.bits, &set, sizeof set);
+  return cpus;
+}
+
 void allow_cpus(int32_t thread_id, const CpuSet& cpus) {
   cpu_set_t set;
   std::memcpy(&set, cpus.bits, sizeof set);
   sched_setaffinity(thread_id, sizeof set, &set);
+}
+
+int32_t nice_level(int32_t thread_id) {
+  return getpriority(PRIO_PROCESS, static_cast<id_t>(thread_id));
+}
+
+int32_t set_nice_level(int32_t thread_id, int32_t level) {
+  return setpriority(PRIO_PROCESS, static_cast<id_t>(thread_id), level) == 0 ? 0 : errno;
+}
+
+int32_t least_nice_level() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NICE, &limit) != 0) return 20;
+  return 20 - static_cast<int32_t>(std::min<rlim_t>(limit.rlim_cur, 40));
 }
 
 }  // namespace llmrt::platform

@@ -7,7 +7,7 @@
 
 namespace llmrt {
 
-// In double quotes, bytes outside printable ASCII as \xNN, cut after max_bytes with "..." before the closing quote.
+// In double quotes, bytes outside printable ASCII as \xNN. What goes beyond max_bytes is cut, with "..." before the closing quote.
 std::string in_quotes(std::string_view text, size_t max_bytes = 80);
 
 }  // namespace llmrt
