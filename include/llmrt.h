@@ -193,7 +193,7 @@ typedef struct llmrt_runtime_options {
   int32_t worker_threads;
   /* The next two: of workers and of engines' own threads. Your thread that steps an engine (threading 1) is never touched. */
   int64_t cpu_mask; /* bit i: CPU i; 0: all allowed */
-  /* 0 to 19, added to the nice level of the thread that made the runtime */
+  /* 0 to 19, added to the nice level that the thread begins with */
   int32_t thread_priority;
   int32_t pad0;
 } llmrt_runtime_options;

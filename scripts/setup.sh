@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a task needs, if any is missing. With nothing to do it takes a few milliseconds.
 #
-#   scripts/setup.sh [build] [test] [model] [ci] [tidy] [aarch64]      default: build test
+#   scripts/setup.sh [build] [test] [model] [ci] [aarch64]      default: build test
 #
-# build: the library and the tool; test: the unit suite; model: fetching the sample model; ci: what .ci/run adds; tidy: its stage of
-# that name; aarch64: the cross build and its emulator.
+# build: the library and the tool; test: the unit suite; model: fetching the sample model; ci: what .ci/run adds; aarch64: the cross
+# build and its emulator.
 # Only Debian 12 is known to this script; elsewhere, install what it prints.
 set -euo pipefail
 
@@ -13,10 +13,9 @@ packages() {
     build) echo g++ cmake ninja-build nlohmann-json3-dev libpcre2-dev libutf8proc-dev libxxhash-dev libcli11-dev libedit-dev pkg-config ;;
     test) echo doctest-dev python3 python3-numpy binutils xz-utils qemu-user ;;
     model) echo python3 python3-venv ca-certificates ;;
-    ci) echo clang-14 clang-format-14 python3-jinja2 ;;
-    tidy) echo clang-14 clang-tidy-14 ;;
+    ci) echo clang-14 clang-format-14 clang-tidy-14 python3-jinja2 ;;
     aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
-    *) echo "setup.sh: unknown task \"$1\", known are build, test, model, ci, tidy, aarch64" >&2; exit 2 ;;
+    *) echo "setup.sh: unknown task \"$1\", known are build, test, model, ci, aarch64" >&2; exit 2 ;;
   esac
 }
 

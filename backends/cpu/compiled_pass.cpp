@@ -29,12 +29,11 @@ Status CompiledPass::take_memory() {
   arena_ = Buffer::make(plan_.arena_bytes);
   parts_ = Buffer::make(plan_.parts_bytes);
   logits_ = Buffer::make(plan_.logits_bytes);
+  const unsigned long long bytes = plan_.arena_bytes + plan_.parts_bytes + plan_.logits_bytes;
   if ((plan_.arena_bytes && !arena_) || (plan_.parts_bytes && !parts_) ||
       (plan_.logits_bytes && !logits_))
     return error(Code::out_of_memory, "no memory for the buffers of a pass of %u rows: %llu bytes",
-                 options_.max_rows,
-                 static_cast<unsigned long long>(plan_.arena_bytes + plan_.parts_bytes +
-                                                 plan_.logits_bytes));
+                 options_.max_rows, bytes);
   arena_.fault_in(plan_.arena_bytes);
   parts_.fault_in(plan_.parts_bytes);
   logits_.fault_in(plan_.logits_bytes / options_.max_out);  // one row: most passes want no more

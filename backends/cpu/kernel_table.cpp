@@ -45,8 +45,8 @@ Tables detect_tables() {
 }  // namespace
 
 std::span<const KernelTable* const> available_kernel_tables() {
-  static const Tables tables = detect_tables();
-  return {tables.list.data(), tables.n};
+  static const Tables kTables = detect_tables();
+  return {kTables.list.data(), kTables.n};
 }
 
 const KernelTable* find_kernel_table(const char* name) {

@@ -33,7 +33,7 @@ inline constexpr uint32_t kMaxLinearRows = 128;
 
 // Room for the widest stripe of a panel in any expanded form, and stripe sums.
 inline size_t linear_scratch_bytes(uint32_t k) {
-  return (size_t{n_superblocks(k)} / kStripes + 1) * 20480 + kMaxLinearRows * 64 + 8192;
+  return (size_t{n_superblocks(k)} / kStripes + 1) * 20480 + size_t{kMaxLinearRows} * 64 + 8192;
 }
 
 // Attention of some query rows over one chunk of 256 keys of one KV head (docs/NUMERICS.md, classes attention f32 and b16).

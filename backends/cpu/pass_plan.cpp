@@ -10,8 +10,6 @@
 namespace llmrt::cpu {
 namespace {
 
-uint64_t round_up(uint64_t n, uint64_t unit) { return (n + unit - 1) / unit * unit; }
-
 // A piece of the arena, live over a range of phases.
 struct Piece {
   Place* place;
@@ -205,17 +203,17 @@ class Planner {
     };
     const auto add_piece = [&](Place& place, uint32_t row_bytes, RowSpace rows) {
       place.row_bytes = row_bytes;
-      pieces.push_back({&place, round_up(row_bytes * n_rows(rows), 64)});
+      pieces.push_back({&place, whole_lines(row_bytes * n_rows(rows))});
     };
     for (ValueId v = 0; v < p_.values.size(); ++v) {
-      const uint32_t bytes = static_cast<uint32_t>(round_up(uint64_t{p_.values[v].width} * 4, 64));
+      const uint32_t bytes = static_cast<uint32_t>(whole_lines(uint64_t{p_.values[v].width} * 4));
       add_piece(plan_.values[v], bytes, p_.values[v].rows);
     }
     for (RoundedValue& r : plan_.rounded)
       add_piece(r.place, r.form.row_bytes, p_.values[r.value].rows);
     for (size_t t = 0; t < p_.rope_tables.size(); ++t)
       add_piece(plan_.angles[t],
-                static_cast<uint32_t>(round_up(p_.rope_tables[t].inv_freq.size() * 8, 64)),
+                static_cast<uint32_t>(whole_lines(p_.rope_tables[t].inv_freq.size() * 8)),
                 RowSpace::tokens);
     const size_t first_rounded = p_.values.size();
     const size_t first_angles = first_rounded + plan_.rounded.size();

@@ -114,6 +114,7 @@ void time_decode(const BenchArgs& args, const Loaded& loaded, std::span<const in
     if (args.depth > 0)  // the context is shared, so decoding starts at once
       finish(submit(engine.get(), prompt, 1).get(), bar, r, args.repetitions);
     std::vector<Owned<llmrt_request>> requests;
+    requests.reserve(static_cast<size_t>(args.batch));
     for (int b = 0; b < args.batch; ++b)
       requests.push_back(submit(engine.get(), prompt, args.n + 1));
     double tps = 0;

@@ -105,7 +105,7 @@ void print_listing(const Json& json) {
         --n;  // not inside a code point
       text = text.substr(0, n) + " ...";
     }
-    out += "  " + key + " = " + text + "\n";
+    out.append("  ").append(key).append(" = ").append(text).append("\n");
   }
   std::map<std::string, std::pair<size_t, int64_t>> by_type;
   for (const Json& t : json["tensors"]) {

@@ -57,7 +57,8 @@ double group_quota() {
     const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
     const bool is_v2 = controllers == ",,";
     if (!is_v2 && controllers.find(",cpu,") == std::string::npos) continue;
-    std::string group = root + (is_v2 ? "" : "/cpu") + line.substr(second + 1);
+    const std::string mount = is_v2 ? "" : std::ifstream(root + "/cpu") ? "/cpu" : "/cpu,cpuacct";
+    std::string group = root + mount + line.substr(second + 1);
     for (; group.size() >= root.size(); group.erase(group.rfind('/'))) {
       std::istringstream text(is_v2 ? first_line(group + "/cpu.max")
                                     : first_line(group + "/cpu.cfs_quota_us") + " " +

@@ -61,6 +61,7 @@ int run_command(const cli::Command& command, const CLI::App& app) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-exception-escape): what throws here is a wrong option table, or want of memory
 int main(int argc, char** argv) {
   if (argc > 1 && std::find(std::begin(kLater), std::end(kLater), argv[1]) != std::end(kLater)) {
     std::fprintf(stderr, "llmrt: version %s has no %s\n", llmrt_version_string(), argv[1]);

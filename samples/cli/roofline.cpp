@@ -47,6 +47,7 @@ double rate(int threads, Make make, Work work) {
   std::atomic<int> ready{0};
   std::atomic<uint64_t> units{0};
   std::vector<std::thread> pool;
+  pool.reserve(static_cast<size_t>(threads));
   for (int t = 0; t < threads; ++t)
     pool.emplace_back([&] {
       auto state = make();

@@ -15,7 +15,7 @@
 namespace cli {
 namespace {
 
-volatile std::sig_atomic_t interrupt_flag = 0;
+volatile std::sig_atomic_t n_interrupts = 0;  // since they were looked at; 2 and more are 2
 
 }  // namespace
 
@@ -48,12 +48,12 @@ void check(llmrt_status status) {
 
 void catch_interrupts() {
   struct sigaction action = {};
-  action.sa_handler = [](int) { interrupt_flag = 1; };
+  action.sa_handler = [](int) { n_interrupts = n_interrupts ? 2 : 1; };
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: a waiting read returns
 }
-bool interrupted() { return interrupt_flag != 0; }
-void clear_interrupt() { interrupt_flag = 0; }
+bool interrupted() { return n_interrupts != 0; }
+void clear_interrupt() { n_interrupts = 0; }
 void throw_interrupted() { throw Failure{"interrupted", 130, LLMRT_OK, {}}; }
 
 std::string read_file(const std::string& path) {
@@ -123,11 +123,14 @@ std::string take_text(char* text) {
   return text ? std::string(text) : std::string();
 }
 
-// Not by stdio, which drops what it holds when Ctrl-C interrupts a write that waits for its reader.
+// Not by stdio, which drops what it holds when Ctrl-C interrupts a write that waits for its reader. A second Ctrl-C gives the text up.
 void write_out(std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(STDOUT_FILENO, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EINTR) {
+      if (n_interrupts > 1) throw_interrupted();
+      continue;
+    }
     if (n < 0) fail(std::string("standard output: ") + std::strerror(errno));
     text.remove_prefix(static_cast<size_t>(n));
   }

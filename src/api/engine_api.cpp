@@ -31,8 +31,8 @@ void copy_percentiles(const double (&from)[3], double& p50, double& p95, double&
 }  // namespace
 }  // namespace llmrt::api
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

@@ -80,7 +80,8 @@ uint64_t bits_of(const Handle* handle) {
 
 template <class Handle>
 Handle* make_handle(std::shared_ptr<typename HandleTraits<Handle>::Type> object) {
-  return reinterpret_cast<Handle*>(add_handle(HandleTraits<Handle>::kKind, std::move(object)));
+  const uint64_t bits = add_handle(HandleTraits<Handle>::kKind, std::move(object));
+  return reinterpret_cast<Handle*>(bits);  // NOLINT(performance-no-int-to-ptr): never dereferenced
 }
 
 // The object of a handle, or invalid_argument (NULL, another kind, no handle at all) or closed (released).

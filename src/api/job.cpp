@@ -1,6 +1,8 @@
 #include "api/job.h"
 
+#include "base/host.h"
 #include "base/service_thread.h"
+#include "base/thread_pool.h"
 #include "base/wait.h"
 
 namespace llmrt::api {
@@ -15,8 +17,9 @@ Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, Sour
   ServiceThread thread;
   LLMRT_TRY(thread.start("llmrt-load", [job, host = std::move(host), source = std::move(source),
                                         options]() mutable noexcept {
+    const ThreadPool::Member member(host->pool());  // it packs weights
     try {
-      job->finish(load_model(std::move(host), std::move(source), options, &job->progress_));
+      job->finish(load_model(host, std::move(source), options, &job->progress_));
     } catch (const std::bad_alloc&) {
       job->finish(Status(Code::out_of_memory));
     } catch (...) {

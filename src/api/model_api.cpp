@@ -76,8 +76,8 @@ ModelObject::ModelObject(std::shared_ptr<const LoadedModel> loaded) : model(std:
 
 }  // namespace llmrt::api
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

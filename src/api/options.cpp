@@ -135,30 +135,30 @@ void defaults(llmrt_engine_options& o) {
 }
 
 void defaults(llmrt_gen_options& o) {
-  constexpr GenNumbers g;
-  constexpr SamplingNumbers p;
+  constexpr GenNumbers kGen;
+  constexpr SamplingNumbers kSampling;
   o = {};
   o.struct_size = sizeof o;
-  o.max_tokens = g.max_tokens;
-  o.n = g.n;
-  o.priority = g.priority;
-  o.seed = g.seed;
-  o.timeout_ms = g.timeout_ms;
-  o.stall_timeout_ms = g.stall_timeout_ms;
+  o.max_tokens = kGen.max_tokens;
+  o.n = kGen.n;
+  o.priority = kGen.priority;
+  o.seed = kGen.seed;
+  o.timeout_ms = kGen.timeout_ms;
+  o.stall_timeout_ms = kGen.stall_timeout_ms;
   o.temperature = -1.0f;  // the model's own
-  o.top_p = p.top_p;
-  o.min_p = p.min_p;
-  o.typical_p = p.typical_p;
-  o.top_k = p.top_k;
-  o.penalty_last_n = p.penalty_last_n;
-  o.repeat_penalty = p.repeat_penalty;
-  o.frequency_penalty = p.frequency_penalty;
-  o.presence_penalty = p.presence_penalty;
-  o.xtc_probability = p.xtc_probability;
-  o.xtc_threshold = p.xtc_threshold;
-  o.dry_multiplier = p.dry_multiplier;
-  o.dry_base = p.dry_base;
-  o.dry_allowed_length = p.dry_allowed_length;
+  o.top_p = kSampling.top_p;
+  o.min_p = kSampling.min_p;
+  o.typical_p = kSampling.typical_p;
+  o.top_k = kSampling.top_k;
+  o.penalty_last_n = kSampling.penalty_last_n;
+  o.repeat_penalty = kSampling.repeat_penalty;
+  o.frequency_penalty = kSampling.frequency_penalty;
+  o.presence_penalty = kSampling.presence_penalty;
+  o.xtc_probability = kSampling.xtc_probability;
+  o.xtc_threshold = kSampling.xtc_threshold;
+  o.dry_multiplier = kSampling.dry_multiplier;
+  o.dry_base = kSampling.dry_base;
+  o.dry_allowed_length = kSampling.dry_allowed_length;
 }
 
 void defaults(llmrt_session_options& o) {

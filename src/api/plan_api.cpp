@@ -8,8 +8,8 @@
 #include "base/float_control.h"
 #include "graph/backend_registry.h"
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

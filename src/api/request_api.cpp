@@ -37,8 +37,8 @@ Json logprobs_json(const Request& request, int32_t sample) {
 }  // namespace
 }  // namespace llmrt::api
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

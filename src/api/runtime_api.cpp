@@ -124,8 +124,8 @@ Result<std::shared_ptr<RuntimeObject>> runtime_or_default(const llmrt_runtime* r
 
 }  // namespace llmrt::api
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

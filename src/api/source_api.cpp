@@ -25,8 +25,8 @@ SourceParts parts_of(SourceObject& source) {
 
 }  // namespace llmrt::api
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

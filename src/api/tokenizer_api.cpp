@@ -41,8 +41,8 @@ Status give_prompt(std::string_view prompt, char** out) {
 }  // namespace
 }  // namespace llmrt::api
 
-using namespace llmrt;  // NOLINT(google-build-using-namespace): the C functions below are outside any namespace
-using namespace llmrt::api;  // NOLINT(google-build-using-namespace)
+using namespace llmrt;
+using namespace llmrt::api;
 
 extern "C" {
 

@@ -95,12 +95,14 @@ Status error(Code code, const char* format, ...) __attribute__((format(printf, 2
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : ok_(true) {
+  Result(T value)  // NOLINT(google-explicit-constructor)
+      : ok_(true) {
     new (&value_) T(std::move(value));
-  }  // NOLINT(google-explicit-constructor)
-  Result(Status status) : ok_(false) {
+  }
+  Result(Status status)  // NOLINT(google-explicit-constructor)
+      : ok_(false) {
     new (&status_) Status(std::move(status));
-  }  // NOLINT(google-explicit-constructor)
+  }
   Result(Result&& other) noexcept : ok_(other.ok_) {
     if (ok_)
       new (&value_) T(std::move(other.value_));

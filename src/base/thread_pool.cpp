@@ -37,11 +37,9 @@ constexpr uint32_t next_of(uint64_t word) { return static_cast<uint32_t>(word); 
 
 struct ThreadPool::Impl {
   ThreadPoolOptions options;
-  const int32_t own_nice_level = platform::nice_level(0);  // of the thread that makes the pool
 
   std::mutex members_mutex;   // guards the list, and options.priority
   Member* members = nullptr;  // the newest
-  int32_t nice_level(int32_t priority) const { return std::min(own_nice_level + priority, 19); }
 
   // Runs are served in order of arrival.
   std::mutex gate_mutex;
@@ -283,14 +281,17 @@ struct ThreadPool::Impl {
   }
 };
 
-ThreadPool::Member::Member(Impl& impl) : impl_(impl), thread_id_(platform::current_thread_id()) {
+ThreadPool::Member::Member(Impl& impl)
+    : impl_(impl),
+      thread_id_(platform::current_thread_id()),
+      inherited_level_(platform::nice_level(thread_id_)) {
   if (impl.options.cpu_mask) {
     platform::CpuSet cpus;
     cpus.bits[0] = impl.options.cpu_mask;
     platform::allow_cpus(thread_id_, cpus);
   }
   const std::lock_guard lock(impl.members_mutex);
-  static_cast<void>(platform::set_nice_level(thread_id_, impl.nice_level(impl.options.priority)));
+  if (impl.options.priority) static_cast<void>(set_priority(impl.options.priority));
   next_ = impl.members;
   if (next_) next_->previous_ = this;
   impl.members = this;
@@ -300,6 +301,10 @@ ThreadPool::Member::~Member() {
   const std::lock_guard lock(impl_.members_mutex);
   if (next_) next_->previous_ = previous_;
   (previous_ ? previous_->next_ : impl_.members) = next_;
+}
+
+int32_t ThreadPool::Member::set_priority(int32_t priority) const {
+  return platform::set_nice_level(thread_id_, std::min(inherited_level_ + priority, 19));
 }
 
 ThreadPool::ThreadPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -328,16 +333,17 @@ Status ThreadPool::resize(uint32_t n_workers) {
 
 Status ThreadPool::set_priority(int32_t priority) {
   const std::lock_guard lock(impl_->members_mutex);
-  const int32_t level = impl_->nice_level(priority);
   for (const Member* member = impl_->members; member; member = member->next_) {
-    const int32_t failure = platform::set_nice_level(member->thread_id_, level);
+    const int32_t failure = member->set_priority(priority);
     if (!failure) continue;
+    for (const Member* done = impl_->members; done != member; done = done->next_)
+      static_cast<void>(done->set_priority(impl_->options.priority));  // back up
     const int32_t least =
         std::min(platform::nice_level(member->thread_id_), platform::least_nice_level());
     return error(Code::unsupported,
                  "thread_priority is %d: the system does not permit to lower threads to nice level "
                  "%d; allowed: %d to 19",
-                 priority, level, least - impl_->own_nice_level)
+                 priority, member->inherited_level_ + priority, least - member->inherited_level_)
         .at("thread_priority")
         .sys(failure);
   }

@@ -23,7 +23,7 @@ namespace llmrt {
 struct ThreadPoolOptions {
   uint32_t n_workers = 0;  // 0: automatic_workers() of base/platform/machine.h
   uint64_t cpu_mask = 0;   // of members; bit i: CPU i, 0: all allowed
-  int32_t priority = 0;    // of members: nice levels above the thread that makes the pool
+  int32_t priority = 0;    // of members: added to the nice level that the thread began with
   void (*thread_hook)(void* user, int32_t index, int32_t starting) = nullptr;
   void* user = nullptr;
 };
@@ -47,8 +47,9 @@ class ThreadPool {
    private:
     friend class ThreadPool;
     explicit Member(Impl& impl);
+    int32_t set_priority(int32_t priority) const;  // 0, or errno
     Impl& impl_;
-    const int32_t thread_id_;
+    const int32_t thread_id_, inherited_level_;
     Member *next_ = nullptr, *previous_ = nullptr;
   };
 

@@ -240,22 +240,25 @@ class MessageRepair {
     return Status();
   }
 
+  // The first token of a text that is one JSON value.
+  static Result<JsonToken> read_value(const std::string& text) {
+    JsonReader reader(text);
+    LLMRT_ASSIGN(const JsonToken first, reader.next());
+    LLMRT_TRY(reader.skip(first));
+    LLMRT_TRY(reader.next().status());
+    return first;
+  }
+
   Status decode_arguments(const std::string& text, const std::string& path,
                           std::string& object) const {
     if (text.find_first_not_of(" \t\r\n") == text.npos) {
       object = "{}";
       return Status();
     }
-    JsonReader reader(text);
-    Result<JsonToken> first = reader.next();
-    Status read = first.ok() ? reader.skip(*first) : std::move(first).status();
-    if (read.ok()) {
-      Result<JsonToken> end = reader.next();
-      if (!end.ok()) read = std::move(end).status();
-    }
-    if (!read.ok())
+    const Result<JsonToken> first = read_value(text);
+    if (!first.ok())
       return error(Code::invalid_argument, "%s[%zu].%s.arguments is %s", name_, index_,
-                   path.c_str(), std::string(read.message()).c_str());
+                   path.c_str(), std::string(first.status().message()).c_str());
     if (*first == JsonToken::null_value) {
       object = "{}";
     } else if (*first == JsonToken::begin_object) {

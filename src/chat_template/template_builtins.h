@@ -73,7 +73,10 @@ Result<Value> strftime_now(Call& call);
 // JSON text to a value (template_json.h) as a filter.
 Result<Value> filter_from_json(Call& call);
 
-// The text methods that filters share.
+// What methods of texts and filters share.
+inline const Text& self_text(const Call& call) { return *call.args[0].text; }
+Result<Value> give(Call& call, const Text& text);
+Status charge_text(Call& call, const Text& text);           // for reading all of it
 Result<Value> cased(Call& call, const Text& text, int to);  // 0 lower, 1 upper
 Result<Value> strip(Call& call, const Text& text, const Value& characters, bool left, bool right);
 Result<Value> replace(Call& call, const Text& text, const Text& old_text, const Text& new_text,

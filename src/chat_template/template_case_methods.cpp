@@ -7,11 +7,6 @@ namespace llmrt::jinja {
 
 namespace {
 
-const Text& self_text(const Call& call) { return *call.args[0].text; }
-Status charge_text(Call& call, const Text& text) {
-  return call.run.charge(call.at, text.size / 64);
-}
-
 bool case_ignorable(uint32_t cp) { return cp == '\'' || cp == '.' || cp == 0x2019 || cp == 0xAD; }
 
 // Python's rule for the capital sigma: final where a cased letter stands before it and none after it.

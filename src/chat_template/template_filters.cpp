@@ -13,7 +13,6 @@ namespace llmrt::jinja {
 namespace {
 
 Result<Text> soft_text(Call& call, size_t i = 0) { return call.run.to_text(call.at, call.args[i]); }
-Result<Value> give(Call& call, const Text& text) { return text_value(call.run.arena(), text); }
 
 Result<Value> filter_upper(Call& call) {
   LLMRT_ASSIGN(const Text text, soft_text(call));

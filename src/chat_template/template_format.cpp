@@ -40,8 +40,9 @@ std::string digits_of_real(double magnitude, char type, int precision, bool alte
 }
 
 // Sign, digits, padding between them where the fill goes there.
-void write_number(TextBuilder& out, const FormatSpec& spec, bool negative, std::string prefix,
-                  std::string digits, bool upper, size_t group, bool input) {
+void write_number(TextBuilder& out, const FormatSpec& spec, bool negative,
+                  const std::string& prefix, std::string digits, bool upper, size_t group,
+                  bool input) {
   if (spec.grouping) {
     const size_t whole = std::min(digits.find_first_of(".e"), digits.size());
     const std::string fraction = digits.substr(whole);

@@ -24,8 +24,9 @@ struct FormatSpec {
 };
 
 std::string digits_of_real(double magnitude, char type, int precision, bool alternate);
-void write_number(TextBuilder& out, const FormatSpec& spec, bool negative, std::string prefix,
-                  std::string digits, bool upper, size_t group, bool input);
+void write_number(TextBuilder& out, const FormatSpec& spec, bool negative,
+                  const std::string& prefix, std::string digits, bool upper, size_t group,
+                  bool input);
 void write_padded(TextBuilder& out, const FormatSpec& spec, Text text);
 void write_int(TextBuilder& out, const FormatSpec& spec, int64_t value, bool input);
 void write_real(TextBuilder& out, const FormatSpec& spec, double value, bool input);

@@ -39,7 +39,7 @@ std::string real_repr(double value) {
   } else if (n <= exponent + 1) {
     out.append(digits).append(static_cast<size_t>(exponent + 1 - n), '0').append(".0");
   } else {
-    const auto whole = static_cast<size_t>(exponent + 1);
+    const auto whole = static_cast<size_t>(exponent) + 1;
     out.append(digits, 0, whole).append(".").append(digits, whole);
   }
   return out;

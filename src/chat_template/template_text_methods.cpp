@@ -8,15 +8,13 @@
 
 namespace llmrt::jinja {
 
-namespace {
-
-const Text& self_text(const Call& call) { return *call.args[0].text; }
-
-Result<Value> give(Call& call, const Text& piece) { return text_value(call.run.arena(), piece); }
+Result<Value> give(Call& call, const Text& text) { return text_value(call.run.arena(), text); }
 
 Status charge_text(Call& call, const Text& text) {
   return call.run.charge(call.at, text.size / 64);
 }
+
+namespace {
 
 // --- cutting
 

@@ -160,8 +160,8 @@ std::optional<NumberField> number_field(const DateTime& t, char letter) {
     case 'G':
       return F{iso_week(t).year, 4, '\0'};
     case 's':
-      return F{days_from_civil(t.year, t.month, t.day) * 86400 + t.hour * 3600 + t.minute * 60 +
-                   t.second,
+      return F{days_from_civil(t.year, t.month, t.day) * 86400 + int64_t{t.hour} * 3600 +
+                   int64_t{t.minute} * 60 + t.second,
                1, '0'};
     default:
       return std::nullopt;

@@ -152,7 +152,7 @@ std::string_view strip_space_left(std::string_view s) {
     const char* at = p;
     if (!is_space(next_code_point(p, end))) return {at, static_cast<size_t>(end - at)};
   }
-  return {end, 0};
+  return s.substr(s.size());
 }
 
 std::string_view strip_space_right(std::string_view s) {

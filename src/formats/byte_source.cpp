@@ -71,7 +71,8 @@ class MappedSource final : public ByteSource {
                          static_cast<off_t>(base - skip_));
     if (pages == MAP_FAILED) {
       const int code = errno;
-      return error(Code::io, "%s: mapping %llu bytes failed: %s", name_.c_str(), ull{size_},
+      return error(code == ENOMEM ? Code::out_of_memory : Code::io,
+                   "%s: mapping %llu bytes failed: %s", name_.c_str(), ull{size_},
                    system_text(code).c_str())
           .sys(code)
           .at(name_);
@@ -132,12 +133,7 @@ class FileSource final : public ByteSource {
             .sys(code)
             .at(name_);
       }
-      if (got == 0) {
-        return error(Code::io,
-                     "%s: the file ends at offset %llu, it had %llu bytes when it was opened",
-                     name_.c_str(), ull{offset}, ull{size_})
-            .at(name_);
-      }
+      if (got == 0) return ends_at(offset);
       out += got;
       offset += static_cast<uint64_t>(got);
       n -= static_cast<uint64_t>(got);
@@ -152,12 +148,21 @@ class FileSource final : public ByteSource {
   }
 
   Result<ByteSourcePtr> map() const override {
+    struct stat now;
+    if (::fstat(fd_.get(), &now) == 0 && static_cast<uint64_t>(now.st_size) < base_ + size_)
+      return ends_at(std::max(static_cast<uint64_t>(now.st_size), base_) - base_);
     auto mapped = std::make_shared<MappedSource>(base_, size_, name_);
     LLMRT_TRY(mapped->take(fd_.get(), base_));
     return ByteSourcePtr(std::move(mapped));
   }
 
  private:
+  Status ends_at(uint64_t offset) const {
+    return error(Code::io, "%s: the file ends at offset %llu, it had %llu bytes when it was opened",
+                 name_.c_str(), ull{offset}, ull{size_})
+        .at(name_);
+  }
+
   Descriptor fd_;
   uint64_t base_;
   uint64_t size_;

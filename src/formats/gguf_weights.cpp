@@ -123,7 +123,8 @@ class GgufWeights final : public WeightSource {
     std::vector<ByteSourcePtr> mapped;
     for (const ByteSourcePtr& source : sources_) {
       LLMRT_ASSIGN(ByteSourcePtr file, source->map());
-      mapped.push_back(file ? std::move(file) : source);
+      if (!file) file = source;
+      mapped.push_back(std::move(file));
     }
     mapped_ = std::move(mapped);
     return {};

@@ -109,11 +109,11 @@ Result<std::optional<std::string_view>> Metadata::get_string(std::string_view ke
 }
 
 Result<const StringArray*> Metadata::get_strings(std::string_view key) const {
-  static const StringArray none;
+  static const StringArray kNone;
   const MetaValue* value = find(key);
   if (!value) return static_cast<const StringArray*>(nullptr);
   if (const auto* s = std::get_if<StringArray>(&value->v)) return s;
-  if (is_empty_array(*value)) return &none;
+  if (is_empty_array(*value)) return &kNone;
   return wrong_type(key, *value, "an array of str");
 }
 

@@ -58,7 +58,7 @@ float tile_sum(const float* p) {
   for (uint32_t i = 0; i < kKeyTile; i += 16) {
     float quad[4];
     for (uint32_t q = 0; q < 4; ++q) {
-      const float* x = p + i + 4 * q;
+      const float* x = p + (i + 4 * q);
       quad[q] = (x[0] + x[1]) + (x[2] + x[3]);
     }
     total += (quad[0] + quad[1]) + (quad[2] + quad[3]);

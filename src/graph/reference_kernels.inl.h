@@ -49,9 +49,9 @@ void linear_panel(const float* panel, uint32_t k, const float* x, size_t stride,
     const uint32_t end = edge < k ? edge : k;
     uint32_t r = 0;
     for (; r + 4 <= n_rows; r += 4)
-      add_stripe_4<kWidth>(panel, begin, end, x + r * stride, stride, out + r * kWidth);
+      add_stripe_4<kWidth>(panel, begin, end, x + r * stride, stride, out + size_t{r} * kWidth);
     for (; r < n_rows; ++r)
-      add_stripe_1<kWidth>(panel, begin, end, x + r * stride, out + r * kWidth);
+      add_stripe_1<kWidth>(panel, begin, end, x + r * stride, out + size_t{r} * kWidth);
     begin = end;
   }
 }

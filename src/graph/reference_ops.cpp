@@ -88,7 +88,7 @@ void ReferenceBackend::Pass::linear(const Op& op, uint32_t begin, uint32_t end) 
       float sums[kRowsPerChunk * kPanel];
       kernels.linear(w.panel(panel), panel_width, k, row(op.in[0], begin), k, end - begin, sums);
       for (uint32_t r = begin; r < end; ++r) {
-        const float* from = sums + (r - begin) * panel_width;
+        const float* from = sums + size_t{r - begin} * panel_width;
         float* out = row(op.out, r) + first_row;
         for (uint32_t i = 0; i < n_here; ++i)
           out[i] = bias ? from[i] + bias[first_row + i] : from[i];
@@ -112,7 +112,7 @@ void ReferenceBackend::Pass::rope(const Op& op, uint32_t begin, uint32_t end) co
       const float c = static_cast<float>(angle.cos * static_cast<double>(table.mscale));
       const float s = static_cast<float>(angle.sin * static_cast<double>(table.mscale));
       for (uint32_t h = 0; h < op.params.n_head; ++h) {
-        float* a = out + h * d + j * step;
+        float* a = out + size_t{h} * d + size_t{j} * step;
         float* b = a + other;
         const float a0 = *a, b0 = *b;
         *a = __builtin_fmaf(a0, c, -(b0 * s));
@@ -132,8 +132,8 @@ void ReferenceBackend::Pass::kv_append(const Op& op, uint32_t begin, uint32_t en
     uint8_t* block = kv.blocks[slot / block_tokens].data();
     for (uint32_t h = 0; h < p.n_kv_head; ++h) {
       const KvStore::Row at = kv.row(layer, slot % block_tokens, h);
-      encode_row(kv.config.codec.k, row(op.in[0], r) + h * p.d_k, p.d_k, block + at.k);
-      encode_row(kv.config.codec.v, row(op.in[1], r) + h * p.d_v, p.d_v, block + at.v);
+      encode_row(kv.config.codec.k, row(op.in[0], r) + size_t{h} * p.d_k, p.d_k, block + at.k);
+      encode_row(kv.config.codec.v, row(op.in[1], r) + size_t{h} * p.d_v, p.d_v, block + at.v);
     }
   }
 }

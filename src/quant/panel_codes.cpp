@@ -104,8 +104,8 @@ void q2_k(const uint8_t* sb, PanelCodes& out) {
     for (uint32_t k = 0; k < 256; ++k)
       set_code(out, k, r, (b.qs[k / 128 * 32 + k % 32] >> (2 * (k % 128 / 32))) & 3);
     for (uint32_t j = 0; j < 16; ++j) {
-      out.sub_scale[j][r] = b.scales[j] & 15;
-      out.sub_min[j][r] = b.scales[j] >> 4;
+      out.sub_scale[j][r] = static_cast<int16_t>(b.scales[j] & 15);
+      out.sub_min[j][r] = static_cast<int16_t>(b.scales[j] >> 4);
     }
     out.d[0][r] = f16_to_f32(b.d);
     out.m[0][r] = f16_to_f32(b.dmin);

@@ -98,7 +98,7 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Sour
   const FloatScope floats(FloatMode::ieee);
   const int64_t begin_ns = now_ns();
   auto model = std::make_shared<LoadedModel>();
-  model->host = host;
+  model->host = std::move(host);
   model->metadata_only = options.metadata_only;
   if (progress) progress->stage.store("metadata");
   LLMRT_ASSIGN(model->source,
@@ -127,7 +127,7 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Sour
     return error(Code::format, "%s: the vocabulary has %u tokens, the output has %u rows",
                  model->source->name().c_str(), model->tokenizer->n_vocab(),
                  model->def.program.n_vocab);
-  LLMRT_ASSIGN(model->backend, make_backend(host, options.devices, options.backend_options));
+  LLMRT_ASSIGN(model->backend, make_backend(model->host, options.devices, options.backend_options));
   model->isa = model->backend->info().driver;
   if (options.maps_files) LLMRT_TRY(model->source->map());
   LLMRT_TRY(load_weights(options, progress, *model));

@@ -38,6 +38,7 @@ Result<KvPoolPlan> plan_kv_pool(const Backend& backend, const ModelDef& def,
   config.n_blocks = kMostBlocks;
   const auto& groups = def.program.kv_groups;
   std::vector<uint64_t> block_bytes;
+  block_bytes.reserve(groups.size());
   for (const KvGroup& group : groups)
     block_bytes.push_back(backend.kv_geometry(group, config).block_bytes);
   LLMRT_ASSIGN(pool.layout, make_kv_layout(groups, config, block_bytes));

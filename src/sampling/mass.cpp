@@ -25,10 +25,8 @@ inline float exp_inline(float x) {
   return select_f32(x < kLowest, 0.0f, scaled);
 }
 
-constexpr size_t kBlock = 256;
-
 void block_masses(const float* logits, size_t n, float max, uint64_t* out) {
-  float e[kBlock];
+  float e[kMassBlock];
   for (size_t i = 0; i < n; ++i) e[i] = exp_inline(logits[i] - max) * kMassOne;
   for (size_t i = 0; i < n; ++i) out[i] = static_cast<uint64_t>(static_cast<int64_t>(e[i]));
 }
@@ -46,19 +44,19 @@ float max_logit(const Candidates& candidates) {
 }
 
 void masses(std::span<const Candidate> items, float max, uint64_t* out) {
-  float logits[kBlock];
-  for (size_t begin = 0; begin < items.size(); begin += kBlock) {
-    const size_t n = std::min(kBlock, items.size() - begin);
+  float logits[kMassBlock];
+  for (size_t begin = 0; begin < items.size(); begin += kMassBlock) {
+    const size_t n = std::min(kMassBlock, items.size() - begin);
     for (size_t i = 0; i < n; ++i) logits[i] = items[begin + i].logit;
     block_masses(logits, n, max, out + begin);
   }
 }
 
 uint64_t total_mass(std::span<const Candidate> items, float max) {
-  uint64_t block[kBlock];
+  uint64_t block[kMassBlock];
   uint64_t sum = 0;
-  for (size_t begin = 0; begin < items.size(); begin += kBlock) {
-    const size_t n = std::min(kBlock, items.size() - begin);
+  for (size_t begin = 0; begin < items.size(); begin += kMassBlock) {
+    const size_t n = std::min(kMassBlock, items.size() - begin);
     masses(items.subspan(begin, n), max, block);
     for (size_t i = 0; i < n; ++i) sum += block[i];
   }
@@ -66,10 +64,10 @@ uint64_t total_mass(std::span<const Candidate> items, float max) {
 }
 
 uint64_t total_mass(std::span<const float> row, float max) {
-  uint64_t block[kBlock];
+  uint64_t block[kMassBlock];
   uint64_t sum = 0;
-  for (size_t begin = 0; begin < row.size(); begin += kBlock) {
-    const size_t n = std::min(kBlock, row.size() - begin);
+  for (size_t begin = 0; begin < row.size(); begin += kMassBlock) {
+    const size_t n = std::min(kMassBlock, row.size() - begin);
     block_masses(row.data() + begin, n, max, block);
     for (size_t i = 0; i < n; ++i) sum += block[i];
   }

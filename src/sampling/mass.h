@@ -18,6 +18,7 @@ namespace llmrt {
 
 inline constexpr float kBorder = 1.0f - 1e-6f;
 inline constexpr float kMassOne = 0x1p40f;
+inline constexpr size_t kMassBlock = 256;  // masses taken at a time, on the stack
 
 // e^x for x <= 0, 0 below -87; relative error 2.5e-7. Without fused multiply-adds: a baseline build would call libm for each, and this
 // runs over whole vocabularies. Same operations everywhere, so the same bits everywhere.
@@ -44,14 +45,13 @@ void keep_mass(std::vector<Candidate>& items, bool in_order, float max, double s
     target = share * static_cast<double>(total_mass(items, max));
   } else {
     constexpr size_t kBuckets = 1024;  // of 1/32 each; the last takes the rest
-    constexpr size_t kBlock = 256;
     const auto bucket_of = [&](const Candidate& c) {
       return std::min(static_cast<size_t>(std::min(key(c), 1000.0f) * 32.0f), kBuckets - 1);
     };
     uint64_t bucket_mass[kBuckets] = {};
-    uint64_t block[kBlock];
-    for (size_t begin = 0; begin < items.size(); begin += kBlock) {
-      const size_t n = std::min(kBlock, items.size() - begin);
+    uint64_t block[kMassBlock];
+    for (size_t begin = 0; begin < items.size(); begin += kMassBlock) {
+      const size_t n = std::min(kMassBlock, items.size() - begin);
       masses(std::span(items).subspan(begin, n), max, block);
       for (size_t i = 0; i < n; ++i) bucket_mass[bucket_of(items[begin + i])] += block[i];
     }

@@ -10,7 +10,7 @@ namespace {
 
 // 262,144 logits make 1,024 blocks: selecting among them costs as much as reading a few dozen
 constexpr size_t kBlock = 256;
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // Four lanes of the baseline vector unit, whatever it is: a portable extension of g++ and clang++. Plain loops over floats do not
 // vectorise here, since comparisons may trap.
@@ -28,10 +28,10 @@ BlockScan scan_block(const float* x, size_t n) {
   Floats max[kChains];
   Masks good[kChains];
   for (size_t c = 0; c < kChains; ++c) {
-    max[c] = Floats{-kInf, -kInf, -kInf, -kInf};
+    max[c] = Floats{-kInfinity, -kInfinity, -kInfinity, -kInfinity};
     good[c] = Masks{-1, -1, -1, -1};
   }
-  const Floats inf = {kInf, kInf, kInf, kInf};
+  const Floats inf = {kInfinity, kInfinity, kInfinity, kInfinity};
   size_t i = 0;
   for (; i + kLanes * kChains <= n; i += kLanes * kChains) {
     for (size_t c = 0; c < kChains; ++c) {
@@ -41,7 +41,7 @@ BlockScan scan_block(const float* x, size_t n) {
       good[c] &= v < inf;
     }
   }
-  BlockScan out{-kInf, true};
+  BlockScan out{-kInfinity, true};
   for (size_t c = 0; c < kChains; ++c) {
     for (size_t lane = 0; lane < kLanes; ++lane) {
       out.max = std::max(out.max, max[c][lane]);
@@ -50,7 +50,7 @@ BlockScan scan_block(const float* x, size_t n) {
   }
   for (; i < n; ++i) {
     out.max = x[i] > out.max ? x[i] : out.max;
-    out.finite = out.finite && x[i] < kInf;
+    out.finite = out.finite && x[i] < kInfinity;
   }
   return out;
 }
@@ -94,7 +94,7 @@ Token RowSelect::argmax(std::span<const float> row) const {
 
 void RowSelect::best(std::span<const float> row, uint32_t k, std::vector<Candidate>& out) {
   out.clear();
-  float threshold = -kInf;
+  float threshold = -kInfinity;
   if (k <= block_max_.size() / 2) {
     order_ = block_max_;
     const auto kth = order_.begin() + static_cast<std::ptrdiff_t>(k - 1);
@@ -122,7 +122,7 @@ void RowSelect::all(std::span<const float> row, std::vector<Candidate>& out) con
   size_t n = 0;
   for (size_t i = 0; i < row.size(); ++i) {
     out[n] = {static_cast<Token>(i), row[i]};
-    n += static_cast<size_t>(row[i] > -kInf);
+    n += static_cast<size_t>(row[i] > -kInfinity);
   }
   out.resize(n);
 }

@@ -1,4 +1,6 @@
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -74,9 +76,18 @@ TEST_CASE("weights: a mapped file gives the same bytes, and memory goes on as it
       }
     };
     all_bytes(read);
+    const auto is_mapped = [] {
+      std::ifstream maps("/proc/self/maps");
+      const std::string text{std::istreambuf_iterator<char>(maps), {}};
+      return text.find("mapped.gguf") != std::string::npos;
+    };
+    const bool from_file = source->path() == path;
+    CHECK(!is_mapped());
     REQUIRE(w->map().ok());
+    CHECK(is_mapped() == from_file);
     all_bytes(mapped);
     w->unmap();
+    CHECK(!is_mapped());
     all_bytes(again);
     CHECK(!read.empty());
     CHECK(read == mapped);

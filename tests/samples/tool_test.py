@@ -139,7 +139,7 @@ def interrupted_talk(command, first, rest):
         return struct.unpack("i", fcntl.ioctl(chat.stdout, termios.FIONREAD, bytes(4)))[0]
 
     n = 0
-    while chat.poll() is None and (n == 0 or n != n_unread()):  # until the pipe is full
+    while chat.poll() is None and (n < 4000 or n != n_unread()):  # until the pipe is full
         n = n_unread()
         time.sleep(0.1)
     chat.send_signal(signal.SIGINT)

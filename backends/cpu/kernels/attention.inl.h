@@ -187,6 +187,7 @@ inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t ti
     for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = a.softcap * tanh_f32(s[c] / a.softcap);
   if (st.first > tile || st.end < tile + kAttendTile)
     for (uint32_t c = 0; c < kAttendTile; ++c)
+      // NOLINTNEXTLINE(bugprone-narrowing-conversions): it takes the infinity for a wider type
       s[c] = tile + c >= st.first && tile + c < st.end ? s[c] : kMinusInf;
   float highest[16];
   for (float& h : highest) h = st.m;

@@ -36,9 +36,10 @@ uint32_t configured_cpus() {
 uint32_t automatic_workers(uint64_t cpu_mask) {
   CpuSet allowed = allowed_cpus(0);
   if (cpu_mask) {
+    // a caller kept to other CPUs says nothing about the workers, which get the mask
     const uint64_t masked = allowed.bits[0] & cpu_mask;
     allowed = {};
-    allowed.bits[0] = masked;
+    allowed.bits[0] = masked ? masked : cpu_mask;
   }
   return worker_count(
       allowed, [](int32_t cpu) { return siblings_of(cpu); },

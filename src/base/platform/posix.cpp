@@ -58,7 +58,7 @@ Status start_thread(Thread& thread, const char* name, void (*entry)(void*), void
     return error(Code::out_of_memory, "thread %s: the system did not start it: %s", name,
                  failure == EAGAIN ? "no threads or memory left" : "not permitted")
         .sys(failure);
-  start.release();
+  static_cast<void>(start.release());  // run_thread owns it
   thread.handle = static_cast<uint64_t>(id);
   thread.running = true;
   return Status();
