@@ -66,6 +66,10 @@ function(llmrt_room room)
   cmake_parse_arguments(R "" "" "SOURCES;LIBS" ${ARGN})
   add_library(llmrt_${room} OBJECT ${R_SOURCES})
   target_link_libraries(llmrt_${room} PUBLIC llmrt_settings ${R_LIBS})
+  set_target_properties(llmrt_${room} PROPERTIES UNITY_BUILD "${LLMRT_UNITY}")
+  if(LLMRT_UNITY)  # what it warns of is a header's fault, and these units include sources
+    target_compile_options(llmrt_${room} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
 endfunction()
 
 # llmrt_test_program(<name> ROOMS <rooms...> SOURCES <files...> [LIBS <targets...>] [COMPUTES]): a program of the tests, with the objects

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""clang-tidy over src, backends and samples with the checks of .clang-tidy, after `cmake --preset clang`.
+"""clang-tidy over src, backends and samples with the checks of .clang-tidy, in the way that build/tidy compiles them (`.ci/run tidy`).
 
   scripts/tidy.py              room by room, each as one translation unit, so that headers are read once; without
                                the analyzer and the slowest check
@@ -18,8 +18,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build/clang"
-UNITS = BUILD / "tidy"
+BUILD = ROOT / "build/tidy"
+UNITS = BUILD / "units"
 
 
 def arguments(entry):
