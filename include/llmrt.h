@@ -191,7 +191,7 @@ typedef struct llmrt_runtime_options {
   int32_t log_queue; /* > 0: keep the last N lines for llmrt_runtime_next_log; 0 to 2^20 */
   /* 0 to 1024, the caller included; 0: the physical cores that affinity and cpu_mask allow, at most the control group's quota */
   int32_t worker_threads;
-  /* The next two: of workers and of engines' own threads. Your thread that steps an engine (threading 1) is never touched. */
+  /* The next two: of workers, engines' own and loading threads. Your thread that steps an engine (threading 1) is never touched. */
   int64_t cpu_mask; /* bit i: CPU i; 0: all allowed */
   /* 0 to 19, added to the nice level that the thread begins with */
   int32_t thread_priority;
@@ -214,7 +214,7 @@ LLMRT_API int32_t LLMRT_CALL llmrt_runtime_workers(llmrt_runtime* runtime);
  * Any thread; waits for the pass under way. ERR_INVALID_ARGUMENT: outside 0 to 1024. */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_set_workers(llmrt_runtime* runtime,
                                                             int32_t worker_threads);
-/* Changes thread_priority, of the running workers and engines' own threads and of those to come.
+/* Changes thread_priority, of the running workers, engines' own and loading threads, and of those to come.
  * Any thread; at once. ERR_INVALID_ARGUMENT: outside 0 to 19; ERR_UNSUPPORTED: to lower it takes a right here (RLIMIT_NICE). */
 LLMRT_API llmrt_status LLMRT_CALL llmrt_runtime_set_priority(llmrt_runtime* runtime,
                                                              int32_t thread_priority);

@@ -11,9 +11,9 @@ set -euo pipefail
 packages() {
   case $1 in
     build) echo g++ cmake ninja-build nlohmann-json3-dev libpcre2-dev libutf8proc-dev libxxhash-dev libcli11-dev libedit-dev pkg-config ;;
-    test) echo doctest-dev python3 python3-numpy binutils xz-utils qemu-user ;;
+    test) echo doctest-dev python3 binutils xz-utils qemu-user ;;
     model) echo python3 python3-venv ca-certificates ;;
-    ci) echo clang-14 clang-format-14 clang-tidy-14 python3-jinja2 ;;
+    ci) echo clang-14 clang-format-14 clang-tidy-14 python3-jinja2 python3-numpy ;;
     aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
     *) echo "setup.sh: unknown task \"$1\", known are build, test, model, ci, aarch64" >&2; exit 2 ;;
   esac

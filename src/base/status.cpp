@@ -3,11 +3,9 @@
 #include <cstdarg>
 #include <cstdio>
 
-namespace llmrt {
+#include "base/utf8.h"
 
-static bool is_inside_code_point(char c) {
-  return (static_cast<unsigned char>(c) & 0xc0u) == 0x80u;
-}
+namespace llmrt {
 
 size_t copy_shortened(char* to, size_t size, std::string_view text) noexcept {
   constexpr std::string_view kGap = " ... ";
@@ -16,8 +14,8 @@ size_t copy_shortened(char* to, size_t size, std::string_view text) noexcept {
   if (text.size() >= size) {
     head = (size - 1 - kGap.size()) / 2;
     tail = text.size() - head;
-    while (head > 0 && is_inside_code_point(text[head])) --head;
-    while (tail < text.size() && is_inside_code_point(text[tail])) ++tail;
+    while (head > 0 && is_continuation(text[head])) --head;
+    while (tail < text.size() && is_continuation(text[tail])) ++tail;
   }
   size_t n = text.copy(to, head);
   if (tail < text.size()) {

@@ -1,4 +1,5 @@
 // Methods of texts about letters: their case, and what a text is made of. Each byte keeps its origin.
+#include "base/utf8.h"
 #include "chat_template/template_builtins.h"
 #include "chat_template/template_eval.h"
 #include "chat_template/template_unicode.h"
@@ -14,7 +15,7 @@ bool final_sigma(const Text& text, size_t offset) {
   bool cased_before = false;
   for (size_t i = offset; i > 0;) {
     do --i;
-    while (i > 0 && (static_cast<uint8_t>(text.data[i]) & 0xC0) == 0x80);
+    while (i > 0 && is_continuation(text.data[i]));
     const char* p = text.data + i;
     const uint32_t cp = next_code_point(p, text.data + offset);
     if (case_ignorable(cp)) continue;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "chat_template/template_eval.h"
 #include "tokenizer/unicode.h"
 
@@ -68,7 +69,7 @@ Result<Value> filter_last(Call& call) {
     const Text& text = *v.text;
     if (text.size == 0) return Value::undefined();
     size_t at = text.size - 1;
-    while (at > 0 && (static_cast<uint8_t>(text.data[at]) & 0xC0) == 0x80) --at;
+    while (at > 0 && is_continuation(text.data[at])) --at;
     return text_value(call.run.arena(), text.slice(at, text.size - at));
   }
   if (v.is_sequence()) return v.list->size ? v.list->items[v.list->size - 1] : Value::undefined();
@@ -88,7 +89,7 @@ Result<Value> filter_reverse(Call& call) {
     TextBuilder out = call.run.builder();
     for (size_t end = text.size; end > 0;) {
       size_t at = end - 1;
-      while (at > 0 && (static_cast<uint8_t>(text.data[at]) & 0xC0) == 0x80) --at;
+      while (at > 0 && is_continuation(text.data[at])) --at;
       out.append(text.slice(at, end - at));
       end = at;
     }

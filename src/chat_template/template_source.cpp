@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
@@ -34,8 +35,7 @@ Source::Place Source::place(size_t at) const {
   const auto line = static_cast<int32_t>(next - line_starts_.begin());
   const size_t begin = *(next - 1);
   int32_t column = 1;
-  for (size_t i = begin; i < at && i < text_.size(); ++i)
-    column += (static_cast<uint8_t>(text_[i]) & 0xC0) != 0x80;
+  for (size_t i = begin; i < at && i < text_.size(); ++i) column += !is_continuation(text_[i]);
   return {line, column};
 }
 

@@ -1,6 +1,7 @@
 // Methods of texts: cutting, searching, putting together. Pieces cut from a text keep the origin of their bytes.
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "chat_template/template_builtins.h"
 #include "chat_template/template_eval.h"
 #include "chat_template/template_unicode.h"
@@ -79,7 +80,7 @@ void rsplit_blanks(Pieces& out, int64_t limit) {
     size_t begin = s.size();
     while (begin > 0) {
       size_t at = begin - 1;
-      while (at > 0 && (static_cast<uint8_t>(s[at]) & 0xC0) == 0x80) --at;
+      while (at > 0 && is_continuation(s[at])) --at;
       const char* p = s.data() + at;
       if (is_space(next_code_point(p, s.data() + s.size()))) break;
       begin = at;
@@ -369,7 +370,7 @@ Result<Value> strip(Call& call, const Text& text, const Value& characters, bool 
       s = s.substr(utf8_length(s[0]));
     while (right && !s.empty()) {
       size_t at = s.size() - 1;
-      while (at > 0 && (static_cast<uint8_t>(s[at]) & 0xC0) == 0x80) --at;
+      while (at > 0 && is_continuation(s[at])) --at;
       if (!in_set(s.substr(at))) break;
       s = s.substr(0, at);
     }

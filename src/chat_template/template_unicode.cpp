@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
@@ -158,7 +159,7 @@ std::string_view strip_space_left(std::string_view s) {
 std::string_view strip_space_right(std::string_view s) {
   while (!s.empty()) {
     size_t at = s.size() - 1;
-    while (at > 0 && (static_cast<uint8_t>(s[at]) & 0xC0) == 0x80) --at;
+    while (at > 0 && is_continuation(s[at])) --at;
     const char* p = s.data() + at;
     if (!is_space(next_code_point(p, s.data() + s.size()))) return s;
     s = s.substr(0, at);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
 
 namespace llmrt::jinja {
@@ -314,7 +315,7 @@ int64_t length_of(const Value& v) {
       return 0;
     case Kind::text: {
       int64_t n = 0;
-      for (const char c : v.text->view()) n += (static_cast<uint8_t>(c) & 0xC0) != 0x80;
+      for (const char c : v.text->view()) n += !is_continuation(c);
       return n;
     }
     case Kind::list:

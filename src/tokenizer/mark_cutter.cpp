@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "tokenizer/unicode.h"
 
 namespace llmrt {
@@ -10,7 +11,7 @@ namespace {
 
 uint32_t code_point_before(std::string_view text, size_t end) {
   size_t begin = end - 1;
-  while (begin > 0 && (static_cast<uint8_t>(text[begin]) & 0xC0) == 0x80) --begin;
+  while (begin > 0 && is_continuation(text[begin])) --begin;
   // 0 for broken text: such a key meets no text
   return utf8_step(text.data() + begin, end - begin).code_point;
 }

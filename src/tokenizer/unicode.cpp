@@ -3,13 +3,13 @@
 #include <array>
 #include <cstring>
 
+#include "base/utf8.h"
+
 namespace llmrt {
 
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-bool is_continuation(uint8_t c) { return (c & 0xC0) == 0x80; }
 
 // Highest code point of the byte-level alphabet + 1: the 68 unprintable bytes follow 255.
 constexpr uint32_t kByteLevelEnd = 256 + 68;
@@ -52,7 +52,8 @@ Utf8Step utf8_step(const char* p, size_t n) {
   for (uint32_t i = 1; i < want; ++i) {
     if (i == n) return {Utf8::unfinished, i, 0};
     const auto c = static_cast<uint8_t>(p[i]);
-    if (i == 1 ? (c < low || c > high) : !is_continuation(c)) return {Utf8::broken, i, 0};
+    if (i == 1 ? (c < low || c > high) : !is_continuation(static_cast<char>(c)))
+      return {Utf8::broken, i, 0};
     code_point = code_point << 6 | (c & 0x3Fu);
   }
   return {Utf8::whole, want, code_point};
@@ -88,7 +89,7 @@ Status check_utf8(const char* name, std::string_view text) {
 
 std::string_view utf8_head(std::string_view text, size_t most) {
   if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xC0) == 0x80) --most;
+  while (most > 0 && is_continuation(text[most])) --most;
   return text.substr(0, most);
 }
 

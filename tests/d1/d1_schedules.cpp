@@ -272,17 +272,12 @@ bool same_as_alone(const Group& group, const Shape& shape, Totals& totals) {
 }
 
 void print(const Totals& totals, int n_schedules) {
-  const EngineCounters& seen = totals.seen;
-  std::printf("%d schedules, %" PRId64 " steps, %" PRId64
-              " logits rows bit-equal; preemption %" PRId64 ", eviction %" PRId64 ", fork %" PRId64
-              ", copy_on_write %" PRId64 ", window_slide %" PRId64 ", chunk_border %" PRId64
-              ", cancel prefill/decode/suspended %" PRId64 "/%" PRId64 "/%" PRId64
-              ", failed_reserve %" PRId64 ", budget_stop %" PRId64 ", prefix_hit %" PRId64
-              "; rows past a key chunk %" PRId64 ", past the window %" PRId64 "\n",
-              n_schedules, totals.n_steps, totals.n_rows, seen.preemption, seen.eviction, seen.fork,
-              seen.copy_on_write, seen.window_slide, seen.chunk_border, seen.cancel_prefill,
-              seen.cancel_decode, seen.cancel_suspended, seen.failed_reserve, seen.budget_stop,
-              seen.prefix_hit, totals.n_rows_past_chunk, totals.n_rows_past_window);
+  std::printf("%d schedules, %" PRId64 " steps, %" PRId64 " logits rows bit-equal", n_schedules,
+              totals.n_steps, totals.n_rows);
+  for (const test::EngineEvent& event : test::kEngineEvents)
+    std::printf(", %s %" PRId64, event.name, totals.seen.*event.count);
+  std::printf("; rows past a key chunk %" PRId64 ", past the window %" PRId64 "\n",
+              totals.n_rows_past_chunk, totals.n_rows_past_window);
 }
 
 // A run in which something never happened says nothing about it. Where blocks slide out of a window, that gives room to others, and

@@ -20,12 +20,12 @@ void linear_codes(const LinearArgs& a) {
   auto& codes = *reinterpret_cast<PanelCodes*>(a.scratch + kMaxLinearRows * 64);
   const uint32_t sb_bytes = superblock_bytes(kType);
   const uint32_t n_super = n_superblocks(a.k);
+  const auto edge = [n_super](uint32_t i) {
+    return LLMRT_PLANT(wrong_stripe_edge, stripe_edge(n_super, i), (n_super * i + 7) / 8);
+  };
   for (uint32_t i = 0; i < a.n_rows * 16; ++i) a.out[i] = 0.0f;
   for (uint32_t s = 0; s < kStripes; ++s) {
-    const uint32_t begin =
-        LLMRT_PLANT(wrong_stripe_edge, stripe_edge(n_super, s), (n_super * s + 7) / 8);
-    const uint32_t end =
-        LLMRT_PLANT(wrong_stripe_edge, stripe_edge(n_super, s + 1), (n_super * (s + 1) + 7) / 8);
+    const uint32_t begin = edge(s), end = edge(s + 1);
     if (begin == end) continue;
     for (uint32_t i = 0; i < a.n_rows * 16; ++i) stripes[i] = 0.0f;
     for (uint32_t b = begin; b < end; ++b) {
