@@ -53,8 +53,10 @@ struct Job {
   RequestPtr request;
 };
 
-// Requests that run together. Tight: the first two have long answers, and the pool of a schedule holds what the engine expects of them
-// (nothing has finished yet: 60 % of max_tokens). They outgrow it, and the last in rank is preempted.
+// Requests that run together. Tight: the first two have long answers, and the pool of a schedule holds just what the engine expects of
+// them (nothing has finished yet: 60 % of max_tokens). They outgrow it, and the last in rank is preempted. So that they do so together
+// they share no prefix, have answers of one length, both long prompts or neither, and are not cancelled; so that nobody else needs a
+// larger pool, they are the largest and no request has several samples.
 struct Group {
   std::vector<Job> jobs;
   bool tight = false;
@@ -111,24 +113,25 @@ Group draw_group(const Shape& shape, Random& random, bool first) {
   group.jobs.resize(static_cast<size_t>(random.pick(4, 7)));
   group.tight = random.pick(0, 2) == 0 || first;
   const bool has_long = random.pick(0, 2) != 0 || first;
-  const int64_t long_at =
-      group.tight ? 0 : random.pick(0, static_cast<int64_t>(group.jobs.size()) - 1);
+  const auto long_at =
+      static_cast<size_t>(random.pick(0, static_cast<int64_t>(group.jobs.size()) - 1));
+  const auto long_answer = static_cast<int32_t>(random.pick(100, 130));
   for (size_t j = 0; j < group.jobs.size(); ++j) {
     Job& job = group.jobs[j];
-    if (random.pick(0, 1))
+    const bool of_the_pair = group.tight && j < 2;
+    if (random.pick(0, 1) && !of_the_pair)
       job.prompt.assign(shared.begin(),
                         shared.begin() + random.pick(1, static_cast<int64_t>(shared.size())));
-    append_tokens(job.prompt, random.pick(1, 90), shape, random);
-    if (has_long && j == static_cast<size_t>(long_at))
+    append_tokens(job.prompt, of_the_pair ? random.pick(110, 200) : random.pick(1, 90), shape,
+                  random);
+    if (has_long && (group.tight ? of_the_pair : j == long_at))
       append_tokens(job.prompt,
                     random.pick(shape.shortest_long(), Shape::kMostPrompt) -
                         static_cast<int64_t>(job.prompt.size()),
                     shape, random);
-    const bool long_answer = group.tight && j < 2;
-    job.params.max_tokens =
-        static_cast<int32_t>(long_answer ? random.pick(60, 100) : random.pick(8, 24));
+    job.params.max_tokens = of_the_pair ? long_answer : static_cast<int32_t>(random.pick(8, 24));
     job.params.n =
-        random.pick(0, 3) == 0 && !long_answer ? static_cast<int32_t>(random.pick(2, 3)) : 1;
+        random.pick(0, 3) == 0 && !group.tight ? static_cast<int32_t>(random.pick(2, 3)) : 1;
     job.params.seed = static_cast<int64_t>(random.bits() >> 1);
     job.params.sampling.temperature = random.pick(0, 1) ? 0.0f : 1.0f;
     job.params.priority = static_cast<int32_t>(random.pick(0, 2));
@@ -163,14 +166,14 @@ EngineOptions draw_options(const LoadedModel& model, const Group& group, Random&
   // Room for the largest request and a little more: the others wait.
   const MemoryPlan plan = plan_memory(*model.backend, model.def, PlanRequest{}).value();
   int64_t largest = 0, expected = 0;
+  const int64_t block = options.block_tokens;
   for (size_t j = 0; j < group.jobs.size(); ++j) {
     const Job& job = group.jobs[j];
     const auto n_prompt = static_cast<int64_t>(job.prompt.size());
-    largest =
-        std::max(largest, job.params.n * (n_prompt + job.params.max_tokens + options.block_tokens));
-    if (j < 2) expected += n_prompt + job.params.max_tokens * 6 / 10 + options.block_tokens;
+    largest = std::max(largest, job.params.n * (n_prompt + job.params.max_tokens + block));
+    if (j < 2) expected += (n_prompt + job.params.max_tokens * 6 / 10 + block - 1) / block * block;
   }
-  const int64_t reserved = kFirstBlock * options.block_tokens;  // blocks that hold no tokens
+  const int64_t reserved = kFirstBlock * block;  // blocks that hold no tokens
   if (group.tight)
     options.kv_budget = plan.kv_per_token * (std::max(largest, expected) + reserved);
   else if (random.pick(0, 2))
@@ -200,8 +203,8 @@ int run_together(const std::shared_ptr<const LoadedModel>& model, Group& group, 
       submit_next();
     if (submitted == jobs.size() && n_cancels > 0 && random.pick(0, 150) == 0) {
       --n_cancels;
-      Job& victim =
-          jobs[static_cast<size_t>(random.pick(0, static_cast<int64_t>(jobs.size()) - 1))];
+      Job& victim = jobs[static_cast<size_t>(
+          random.pick(group.tight ? 2 : 0, static_cast<int64_t>(jobs.size()) - 1))];
       if (victim.request->finish(0) == Finish::none) {
         victim.cancelled = true;
         victim.request->cancel(true);
