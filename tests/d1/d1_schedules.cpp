@@ -193,6 +193,7 @@ int run_together(const std::shared_ptr<const LoadedModel>& model, Group& group, 
   size_t submitted = 0;
   int steps = 0;
   int64_t n_cancels = random.pick(0, 2);
+  const int64_t cancel_every = random.pick(0, 1) ? 10 : 150;  // steps: a small model takes few
   const auto budget_kind = random.pick(0, 3);
   const auto submit_next = [&] {
     jobs[submitted].request = submit(*engine, jobs[submitted], jobs[submitted].together);
@@ -201,11 +202,11 @@ int run_together(const std::shared_ptr<const LoadedModel>& model, Group& group, 
   for (;;) {
     while (submitted < jobs.size() && (steps == 0 ? submitted < 2 : random.pick(0, 9) == 0))
       submit_next();
-    if (submitted == jobs.size() && n_cancels > 0 && random.pick(0, 150) == 0) {
-      --n_cancels;
+    if (submitted == jobs.size() && n_cancels > 0 && random.pick(1, cancel_every) == 1) {
       Job& victim = jobs[static_cast<size_t>(
           random.pick(group.tight ? 2 : 0, static_cast<int64_t>(jobs.size()) - 1))];
       if (victim.request->finish(0) == Finish::none) {
+        --n_cancels;
         victim.cancelled = true;
         victim.request->cancel(true);
       }
