@@ -23,10 +23,22 @@ enum class DType : uint32_t {
   q4_k = 12,
   q5_k = 13,
   q6_k = 14,
+  iq2_xxs = 16,
+  iq2_xs = 17,
+  iq3_xxs = 18,
+  iq1_s = 19,
   iq4_nl = 20,
+  iq3_s = 21,
+  iq2_s = 22,
   iq4_xs = 23,
+  iq1_m = 29,
   bf16 = 30,
+  tq1_0 = 34,
+  tq2_0 = 35,
   mxfp4 = 39,
+  nvfp4 = 40,
+  q1_0 = 41,
+  q2_0 = 42,
 };
 
 inline constexpr uint32_t kDTypeNumbers = 64;  // all of GGUF's are below
@@ -53,7 +65,7 @@ inline constexpr uint32_t kSuperblock = 256;
 struct QuantFormat {
   DType type;
   const char* name;      // "Q4_K"
-  uint32_t block;        // elements per block: 1, 32 or 256; a row's length is a multiple of it
+  uint32_t block;        // elements per block: 1, or 32 to 256; a row's length is a multiple of it
   uint32_t block_bytes;  // bytes per block on disk
   NumericsClass numerics;
   uint32_t group;  // a8: activations per scale (32 or 256); f32 class: 0
@@ -65,7 +77,7 @@ struct QuantFormat {
 const QuantFormat* find_format(uint32_t ggml_type);
 const QuantFormat& format_of(DType type);  // a known type
 std::span<const QuantFormat> all_formats();
-// Name of any type number that GGUF defines, decodable or not ("IQ3_S"), else "".
+// Name of any type number that GGUF defines, decodable or not ("I32"), else "".
 const char* gguf_type_name(uint32_t ggml_type);
 
 inline uint64_t row_bytes(const QuantFormat& f, uint64_t n) { return n / f.block * f.block_bytes; }

@@ -18,7 +18,8 @@ namespace {
 using namespace panel_lines;
 
 // Each packer moves the blocks of one row between the file's form and row r of a superblock; `n` counts blocks of 32.
-// Pack and unpack are written side by side, line for line.
+// Pack and unpack are written side by side, line for line. Pack reads fields where they lie: a copy of a block would have to be stored
+// before its parts could be loaded, which takes longer than all the rest.
 
 template <class Block, bool kHigh, bool kMin>
 struct Block32 {
@@ -31,18 +32,18 @@ struct Block32 {
 
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t n) {
     for (uint32_t j = 0; j < n; ++j) {
-      Block b;
-      std::memcpy(&b, row + j * sizeof(Block), sizeof b);
-      uint32_t w[4];
-      std::memcpy(w, b.qs, 16);
+      const uint8_t* b = row + j * sizeof(Block);
+      const uint64_t first = get64(b + offsetof(Block, qs)),
+                     last = get64(b + offsetof(Block, qs) + 8);
       uint8_t* line = sb + j * 256 + r * 4;
-      put32(line, low_nibbles(w[0]) | low_nibbles(w[1]) << 4);
-      put32(line + 64, low_nibbles(w[2]) | low_nibbles(w[3]) << 4);
-      put32(line + 128, high_nibbles(w[0]) | high_nibbles(w[1]) << 4);
-      put32(line + 192, high_nibbles(w[2]) | high_nibbles(w[3]) << 4);
-      if constexpr (kHigh) put32(high(sb, n) + j * 64 + r * 4, spread_bits(get32(b.qh)));
-      put16(d(sb, n) + j * 32 + r * 2, b.d);
-      if constexpr (kMin) put16(m(sb, n) + j * 32 + r * 2, b.m);
+      put32(line, low_line(first));
+      put32(line + 64, low_line(last));
+      put32(line + 128, high_line(first));
+      put32(line + 192, high_line(last));
+      if constexpr (kHigh)
+        put32(high(sb, n) + j * 64 + r * 4, spread_bits(get32(b + offsetof(Block, qh))));
+      put16(d(sb, n) + j * 32 + r * 2, get16(b + offsetof(Block, d)));
+      if constexpr (kMin) put16(m(sb, n) + j * 32 + r * 2, get16(b + offsetof(Block, m)));
     }
   }
   static void unpack(uint8_t* sb, uint32_t r, uint32_t n, uint8_t* row) {
@@ -91,27 +92,25 @@ struct BlockK4 {
   static_assert(At::kBytes == kPanelRows * sizeof(Block));
 
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t) {
-    Block b;
-    std::memcpy(&b, row, sizeof b);
     for (uint32_t p = 0; p < 4; ++p) {  // a pair of sub-blocks shares 32 bytes
       uint8_t* even = sb + (2 * p) * 256 + r * 4;
       uint8_t* odd = even + 256;
       for (uint32_t z = 0; z < 4; ++z) {
-        const uint32_t a = get32(b.qs + p * 32 + z * 8), c = get32(b.qs + p * 32 + z * 8 + 4);
-        put32(even + z * 64, low_nibbles(a) | low_nibbles(c) << 4);
-        put32(odd + z * 64, high_nibbles(a) | high_nibbles(c) << 4);
+        const uint64_t pair = get64(row + offsetof(Block, qs) + p * 32 + z * 8);
+        put32(even + z * 64, low_line(pair));
+        put32(odd + z * 64, high_line(pair));
       }
     }
-    if constexpr (kHigh) {
-      for (uint32_t g = 0; g < 8; ++g) {
-        uint32_t plane = 0;
-        for (uint32_t q = 0; q < 8; ++q) plane |= ((get32(b.qh + q * 4) >> g) & 0x01010101u) << q;
-        put32(sb + At::kHighAt + g * 64 + r * 4, plane);
-      }
+    if constexpr (kHigh) {  // bit g of the word at 4q: bit q of the word of sub-block g
+      uint32_t words[8];
+      for (uint32_t q = 0; q < 8; ++q) words[q] = get32(row + offsetof(Block, qh) + q * 4);
+      transpose_bits(words);
+      for (uint32_t g = 0; g < 8; ++g) put32(sb + At::kHighAt + g * 64 + r * 4, words[g]);
     }
-    for (uint32_t i = 0; i < 12; ++i) sb[At::kScalesAt + i * 16 + r] = b.scales[i];
-    put16(sb + At::kDAt + r * 2, b.d);
-    put16(sb + At::kDminAt + r * 2, b.dmin);
+    for (uint32_t i = 0; i < 12; ++i)
+      sb[At::kScalesAt + i * 16 + r] = row[offsetof(Block, scales) + i];
+    put16(sb + At::kDAt + r * 2, get16(row + offsetof(Block, d)));
+    put16(sb + At::kDminAt + r * 2, get16(row + offsetof(Block, dmin)));
   }
   static void unpack(uint8_t* sb, uint32_t r, uint32_t, uint8_t* row) {
     Block b{};
@@ -125,12 +124,10 @@ struct BlockK4 {
       }
     }
     if constexpr (kHigh) {
-      for (uint32_t q = 0; q < 8; ++q) {
-        uint32_t word = 0;
-        for (uint32_t g = 0; g < 8; ++g)
-          word |= ((get32(sb + At::kHighAt + g * 64 + r * 4) >> q) & 0x01010101u) << g;
-        put32(b.qh + q * 4, word);
-      }
+      uint32_t words[8];
+      for (uint32_t g = 0; g < 8; ++g) words[g] = get32(sb + At::kHighAt + g * 64 + r * 4);
+      transpose_bits(words);
+      std::memcpy(b.qh, words, 32);
     }
     for (uint32_t i = 0; i < 12; ++i) b.scales[i] = sb[At::kScalesAt + i * 16 + r];
     b.d = get16(sb + At::kDAt + r * 2);
@@ -143,26 +140,30 @@ struct PackQ6_K {
   using At = PanelK<6>;
   static_assert(At::kBytes == kPanelRows * sizeof(BlockQ6_K));
 
-  // Sub-block of 32 g = 4 half + s: low bits in nibble s/2 of the ql words from 16 half + 8 (s%2), high bits 2s of the qh words.
+  // The line of high bits of half h of sub-block g.
+  static uint8_t* high(uint8_t* sb, uint32_t g, uint32_t h) {
+    return sb + At::kHighAt + (g * 2 + h) * 64;
+  }
+
+  // Sub-block of 32 g = 4 half + s: low bits in nibble s/2 of the ql words from 16 half + 8 (s%2), high bits 2s of the qh words: pair s of the
+  // word at 4q is pair q of the word of sub-block s.
   static void pack(const uint8_t* row, uint8_t* sb, uint32_t r, uint32_t) {
-    BlockQ6_K b;
-    std::memcpy(&b, row, sizeof b);
     for (uint32_t g = 0; g < 8; ++g) {
       const uint32_t half = g / 4, s = g % 4, shift = s / 2 * 4;
-      const uint8_t* ql = b.ql + half * 64 + (s & 1) * 32;
+      const uint8_t* ql = row + offsetof(BlockQ6_K, ql) + half * 64 + (s & 1) * 32;
       for (uint32_t z = 0; z < 4; ++z)
-        put32(sb + (g * 4 + z) * 64 + r * 4, low_nibbles(get32(ql + z * 8) >> shift) |
-                                                 low_nibbles(get32(ql + z * 8 + 4) >> shift) << 4);
-      for (uint32_t h = 0; h < 2; ++h) {
-        uint32_t plane = 0;
-        for (uint32_t q = 0; q < 4; ++q)
-          plane |= ((get32(b.qh + half * 32 + h * 16 + q * 4) >> (2 * s)) & 0x03030303u) << (2 * q);
-        put32(sb + At::kHighAt + (g * 2 + h) * 64 + r * 4, plane);
-      }
+        put32(sb + (g * 4 + z) * 64 + r * 4, low_line(get64(ql + z * 8) >> shift));
     }
+    for (uint32_t half = 0; half < 2; ++half)
+      for (uint32_t h = 0; h < 2; ++h) {
+        const uint8_t* qh = row + offsetof(BlockQ6_K, qh) + half * 32 + h * 16;
+        uint32_t words[4] = {get32(qh), get32(qh + 4), get32(qh + 8), get32(qh + 12)};
+        transpose_pairs(words);
+        for (uint32_t s = 0; s < 4; ++s) put32(high(sb, half * 4 + s, h) + r * 4, words[s]);
+      }
     for (uint32_t j = 0; j < 16; ++j)
-      sb[At::kScalesAt + j * 16 + r] = static_cast<uint8_t>(b.scales[j]);
-    put16(sb + At::kDAt + r * 2, b.d);
+      sb[At::kScalesAt + j * 16 + r] = row[offsetof(BlockQ6_K, scales) + j];
+    put16(sb + At::kDAt + r * 2, get16(row + offsetof(BlockQ6_K, d)));
   }
   static void unpack(uint8_t* sb, uint32_t r, uint32_t, uint8_t* row) {
     BlockQ6_K b{};
@@ -174,14 +175,14 @@ struct PackQ6_K {
         put32(ql + z * 8, get32(ql + z * 8) | low_nibbles(line) << shift);
         put32(ql + z * 8 + 4, get32(ql + z * 8 + 4) | high_nibbles(line) << shift);
       }
-      for (uint32_t h = 0; h < 2; ++h) {
-        const uint32_t plane = get32(sb + At::kHighAt + (g * 2 + h) * 64 + r * 4);
-        for (uint32_t q = 0; q < 4; ++q) {
-          uint8_t* qh = b.qh + half * 32 + h * 16 + q * 4;
-          put32(qh, get32(qh) | ((plane >> (2 * q)) & 0x03030303u) << (2 * s));
-        }
-      }
     }
+    for (uint32_t half = 0; half < 2; ++half)
+      for (uint32_t h = 0; h < 2; ++h) {
+        uint32_t words[4];
+        for (uint32_t s = 0; s < 4; ++s) words[s] = get32(high(sb, half * 4 + s, h) + r * 4);
+        transpose_pairs(words);
+        std::memcpy(b.qh + half * 32 + h * 16, words, 16);
+      }
     for (uint32_t j = 0; j < 16; ++j)
       b.scales[j] = static_cast<int8_t>(sb[At::kScalesAt + j * 16 + r]);
     b.d = get16(sb + At::kDAt + r * 2);

@@ -30,6 +30,9 @@
 namespace llmrt {
 
 inline constexpr uint32_t kPanelRows = 16;
+// Of the layout of all types together: raised whenever pack_panel() writes other bytes for the same rows, because packed panels are kept
+// in files (runtime/packed_cache.h). tests/cpu/panel_test.cpp knows the bytes of this version.
+inline constexpr uint32_t kPanelLayout = 1;
 // Bytes: one f16 of every row; the packed scales of Q4_K and Q5_K.
 inline constexpr uint32_t kPanelHalves = 2 * kPanelRows;
 inline constexpr uint32_t kPackedScales = 12 * kPanelRows;

@@ -2,14 +2,16 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "base/half.h"
 #include "quant/dtype.h"
-#include "quant/types/iq4_xs.h"
+#include "quant/types/iq_grids.h"
 #include "quant/types/mxfp4.h"
+#include "quant/types/nvfp4.h"
 #include "tests/support/test_data.h"
 
 using namespace llmrt;
@@ -43,7 +45,7 @@ TEST_CASE("types: every decoder reproduces its golden table bit for bit") {
     CHECK(n_wrong == 0);
     ++n_tables;
   }
-  CHECK(n_tables == 15);
+  CHECK(n_tables == 27);
 }
 
 TEST_CASE("types: decoders read blocks at any byte alignment and write exactly n values") {
@@ -133,6 +135,33 @@ TEST_CASE("types: mxfp4 scales are powers of two down to the subnormals") {
   CHECK(mxfp4_scale(2) == 0x1p-126f);
   CHECK(mxfp4_scale(128) == 1.0f);
   CHECK(mxfp4_scale(255) == 0x1p127f);
+}
+
+TEST_CASE("types: nvfp4 scales are half of an e4m3 number without sign") {
+  CHECK(nvfp4_scale(0) == 0.0f);
+  CHECK(nvfp4_scale(1) == 0x1p-10f);
+  CHECK(nvfp4_scale(7) == 7 * 0x1p-10f);
+  CHECK(nvfp4_scale(8) == 0x1p-7f);
+  CHECK(nvfp4_scale(0x38) == 0.5f);
+  CHECK(nvfp4_scale(0x7e) == 224.0f);
+  CHECK(nvfp4_scale(0x7f) == 0.0f);
+  CHECK(nvfp4_scale(0xff) == 240.0f);
+}
+
+TEST_CASE("types: points of the grids ascend, and seven signs tell the eighth") {
+  const auto ascends = [](const auto& grid) {
+    return std::adjacent_find(grid.begin(), grid.end(), std::greater_equal<>()) == grid.end();
+  };
+  CHECK(ascends(kIq1Grid));
+  CHECK(ascends(kIq2XxsGrid));
+  CHECK(ascends(kIq2XsGrid));
+  CHECK(ascends(kIq2SGrid));
+  CHECK(ascends(kIq3XxsGrid));
+  CHECK(ascends(kIq3SGrid));
+  for (uint32_t low = 0; low < 128; ++low) {
+    CHECK((even_signs(low) & 127) == low);
+    CHECK(std::popcount(even_signs(low)) % 2 == 0);
+  }
 }
 
 TEST_CASE("half: f16 and bf16 round trip all 65536 bit patterns") {
