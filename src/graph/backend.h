@@ -42,6 +42,8 @@ class WeightReader {
   virtual void drop_behind(uint64_t offset, uint64_t n) const = 0;
 };
 
+enum class WeightForm : uint8_t { packed, file_rows };
+
 using WeightId = uint32_t;
 using KvId = uint32_t;
 using ExeId = uint32_t;
@@ -52,6 +54,7 @@ struct CompileOptions {
   uint32_t max_out = 64;       // wanted rows of one pass
   uint32_t max_seqs = 64;      // sequences of one pass
   uint32_t max_positions = 0;  // rope tables cover positions below this
+  bool raw_weights = false;    // some were adopted as WeightForm::file_rows
 };
 
 struct Execution {
@@ -74,6 +77,18 @@ class Backend {
   virtual Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                                       JobProgress* progress) = 0;
   virtual void remove_weight(WeightId id) = 0;
+  // Weights whose bytes lie in memory already, alive and unchanged until remove_weight(). A backend of layout 0 takes none.
+  //   packed     what packed_data() gave for this desc, on a backend of the same kind and layout; at a multiple of 64 bytes
+  //   file_rows  a matrix as it is in the file: it costs no memory, and each use packs it anew
+  // CompileOptions::raw_weights of a program that has one of file_rows.
+  virtual uint32_t packed_layout() const { return 0; }  // version of all packed forms together
+  virtual Result<WeightId> adopt_weight(const WeightDesc& desc, WeightForm /*form*/,
+                                        std::span<const uint8_t> /*bytes*/) {
+    return error(Code::unsupported, "%s: this device keeps weights of its own only",
+                 desc.name.c_str());
+  }
+  // What add_weight() packed, weight_bytes() of it, until remove_weight(). Empty: layout 0, or an adopted weight.
+  virtual std::span<const uint8_t> packed_data(WeightId /*id*/) const { return {}; }
 
   // KV storage. Bytes of blocks are taken in slabs of kSlabBlocks as first used; trim gives whole free slabs back.
   virtual KvGeometry kv_geometry(const KvGroup& group, const KvConfig& config) const = 0;

@@ -105,6 +105,33 @@ ValueId Builder::gather_rows(ValueId x) {
   return push({.kind = OpKind::gather_rows, .in = {x, kNone}}, RowSpace::wanted, width);
 }
 
+ValueId Builder::route(ValueId scores, uint32_t n_used, bool renormalise) {
+  if (scores == kNone) return kNone;
+  OpParams params;
+  params.n_expert = p_.values[scores].width;
+  params.n_used = n_used;
+  params.renormalise = renormalise;
+  return push({.kind = OpKind::route, .in = {scores, kNone}, .params = params},
+              p_.values[scores].rows, 2 * n_used);
+}
+
+ValueId Builder::expert_linear(ValueId x, ValueId route, WeightIndex w) {
+  if (x == kNone || route == kNone || w == kNone) return kNone;
+  OpParams params;
+  params.n_expert = p_.weights[w].n_expert;
+  params.n_used = p_.values[route].width / 2;
+  return push({.kind = OpKind::expert_linear, .in = {x, route}, .weight = w, .params = params},
+              p_.values[x].rows, params.n_used * p_.weights[w].n);
+}
+
+ValueId Builder::expert_sum(ValueId y, ValueId route) {
+  if (y == kNone || route == kNone) return kNone;
+  OpParams params;
+  params.n_used = p_.values[route].width / 2;
+  return push({.kind = OpKind::expert_sum, .in = {y, route}, .params = params}, p_.values[y].rows,
+              p_.values[y].width / params.n_used);
+}
+
 void Builder::set_logits(ValueId x) { p_.logits = x; }
 
 uint32_t Builder::rope_table(RopeTable table) {

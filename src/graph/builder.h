@@ -29,6 +29,10 @@ class Builder {
   ValueId scale(ValueId x, float factor);
   ValueId softcap(ValueId x, float cap);
   ValueId gather_rows(ValueId x);  // tokens -> wanted
+  // scores: one for each expert
+  ValueId route(ValueId scores, uint32_t n_used, bool renormalise);
+  ValueId expert_linear(ValueId x, ValueId route, WeightIndex w);  // -> [rows of x, n_used * N]
+  ValueId expert_sum(ValueId y, ValueId route);                    // -> [rows of y, N]
   void set_logits(ValueId x);
 
   uint32_t rope_table(RopeTable table);  // equal tables are stored once

@@ -16,6 +16,12 @@
 //   scale           out = in0 * params.scalar
 //   softcap         out = c * tanh(in0 / c), c = params.scalar
 //   gather_rows     out[i, :] = in[out_rows[i], :]                       tokens -> wanted
+//   route           e_0, e_1, ...: the n_used greatest of in[t, :], greatest first, the lowest index first of equal ones, NaN above all
+//                   out[t, r] = e_r,  out[t, n_used + r] = w_r = exp(in[t, e_r] - in[t, e_0]) / sum_i exp(in[t, i] - in[t, e_0])
+//                   i: the chosen in the order of r (renormalise), or all ascending; the sum is from +0
+//   expert_linear   out[t, r*N + n] = sum_k W[e_r][n, k] * in0[t, k]     in1 = route; W: n_expert matrices; class as linear's
+//                   in0 n_used*K wide: in0[t, r*K + k] in its place
+//   expert_sum      out[t, n] = sum_r w_r * in0[t, r*N + n]              in1 = route; from +0, one fma for each r, ascending
 #pragma once
 
 #include <cstdint>
@@ -33,7 +39,10 @@ enum class OpKind : uint8_t {
   add,
   scale,
   softcap,
-  gather_rows
+  gather_rows,
+  route,
+  expert_linear,
+  expert_sum
 };
 enum class Activation : uint8_t { silu, gelu_tanh };
 enum class RopePairs : uint8_t {
@@ -58,6 +67,8 @@ struct OpParams {
   float attn_softcap = 0;             // paged_attention: 0 = none
   float scalar = 0;                   // scale, softcap
   Activation act = Activation::silu;  // glu
+  uint32_t n_expert = 0, n_used = 0;  // route, expert_linear, expert_sum
+  bool renormalise = true;            // route
   bool operator==(const OpParams&) const = default;
 };
 

@@ -25,6 +25,9 @@ bool is_row_local(OpKind kind) {
     case OpKind::kv_append:
     case OpKind::paged_attention:
     case OpKind::gather_rows:
+    case OpKind::route:
+    case OpKind::expert_linear:
+    case OpKind::expert_sum:
       return false;
   }
   return false;

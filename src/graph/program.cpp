@@ -25,7 +25,9 @@ void append_weight(std::string& out, const Program& p, WeightIndex index) {
   const WeightDesc& w = p.weights[index];
   out += ' ';
   out += w.name;  // appended whole: names come from files and may be long
-  append(out, " [%u,%u] %s", w.n, w.k, format_of(w.type).name);
+  out += " [";
+  if (w.n_expert > 1) append(out, "%u,", w.n_expert);
+  append(out, "%u,%u] %s", w.n, w.k, format_of(w.type).name);
 }
 
 void append_params(std::string& out, const Op& op) {
@@ -54,10 +56,16 @@ void append_params(std::string& out, const Op& op) {
     case OpKind::softcap:
       append(out, " %.9g", static_cast<double>(p.scalar));
       break;
+    case OpKind::route:
+      append(out, " experts=%u/%u", p.n_used, p.n_expert);
+      if (p.renormalise) out += " renormalise";
+      break;
     case OpKind::embed:
     case OpKind::linear:
     case OpKind::add:
     case OpKind::gather_rows:
+    case OpKind::expert_linear:
+    case OpKind::expert_sum:
       break;
   }
 }
@@ -88,6 +96,12 @@ const char* name_of(OpKind kind) {
       return "softcap";
     case OpKind::gather_rows:
       return "gather_rows";
+    case OpKind::route:
+      return "route";
+    case OpKind::expert_linear:
+      return "expert_linear";
+    case OpKind::expert_sum:
+      return "expert_sum";
   }
   return "?";
 }

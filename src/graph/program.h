@@ -40,6 +40,8 @@ struct WeightDesc {
   DType type = DType::f32;
   uint32_t n = 0;  // rows (1 for vectors)
   uint32_t k = 0;  // row length
+  // matrices of n rows one after another: [n_expert, n, k] in the file; 1 but for experts
+  uint32_t n_expert = 1;
 };
 
 struct RopeTable {

@@ -10,7 +10,7 @@ namespace {
 
 uint64_t panel_floats(const WeightDesc& desc) {
   const uint64_t rows = desc.n == 1 ? 1 : (uint64_t{desc.n} + kPanel - 1) / kPanel * kPanel;
-  return rows * desc.k;
+  return rows * desc.k * desc.n_expert;
 }
 
 }  // namespace
@@ -48,18 +48,22 @@ Result<WeightId> ReferenceBackend::add_weight(const WeightDesc& desc, const Weig
   std::vector<uint8_t> raw(bytes * width);
   std::vector<float> row(desc.k);
   float* panel = w->data();
-  for (uint32_t first = 0; first < desc.n; first += width, panel += size_t{width} * desc.k) {
+  const uint64_t n_panels = w->n_panels();
+  for (uint64_t i_panel = 0; i_panel < n_panels * desc.n_expert;
+       ++i_panel, panel += size_t{width} * desc.k) {
     if (progress && progress->cancel.load(std::memory_order_relaxed))
       return error(Code::cancelled, "%s: loading was cancelled", desc.name.c_str());
+    const auto first = static_cast<uint32_t>(i_panel % n_panels) * width;
+    const uint64_t at = i_panel / n_panels * desc.n + first;  // row of the tensor
     const uint32_t n_here = std::min(width, desc.n - first);
     if (n_here < width) std::fill_n(panel, size_t{width} * desc.k, 0.0f);
-    LLMRT_TRY(reader.read(first * bytes, raw.data(), n_here * bytes));
+    LLMRT_TRY(reader.read(at * bytes, raw.data(), n_here * bytes));
     for (uint32_t i = 0; i < n_here; ++i) {
       format.decode(raw.data() + i * bytes, row.data(), desc.k);
       for (uint32_t k = 0; k < desc.k; ++k) panel[size_t{k} * width + i] = row[k];
     }
   }
-  reader.drop_behind(0, desc.n * bytes);
+  reader.drop_behind(0, uint64_t{desc.n_expert} * desc.n * bytes);
   return WeightId{weights_.add(std::move(w))};
 }
 
@@ -148,7 +152,8 @@ Result<ExeId> ReferenceBackend::compile(const Program& program, std::span<const 
   exe->options = options;
   for (size_t i = 0; i < weights.size(); ++i) {
     const Weight* w = weights_.find(weights[i]);
-    if (!w || w->desc.n != program.weights[i].n || w->desc.k != program.weights[i].k)
+    if (!w || w->desc.n != program.weights[i].n || w->desc.k != program.weights[i].k ||
+        w->desc.n_expert != program.weights[i].n_expert)
       return error(Code::internal, "compile: %s is not loaded", program.weights[i].name.c_str());
     exe->weights.push_back(w);
   }

@@ -24,6 +24,12 @@ void ReferenceBackend::Pass::run(const Op& op, uint32_t begin, uint32_t end) con
       return paged_attention(op, begin, end);
     case OpKind::glu:
       return glu(op, begin, end);
+    case OpKind::route:
+      return route(op, begin, end);
+    case OpKind::expert_linear:
+      return expert_linear(op, begin, end);
+    case OpKind::expert_sum:
+      return expert_sum(op, begin, end);
     case OpKind::gather_rows:
       for (uint32_t r = begin; r < end; ++r)
         std::memcpy(row(op.out, r), row(op.in[0], batch.out_rows[r]),
@@ -142,6 +148,67 @@ void ReferenceBackend::Pass::glu(const Op& op, uint32_t begin, uint32_t end) con
   const auto act = op.params.act == Activation::silu ? kernels.silu_mul : kernels.gelu_mul;
   act(row(op.in[0], begin), row(op.in[1], begin), size_t{end - begin} * width(op.out),
       row(op.out, begin));
+}
+
+void ReferenceBackend::Pass::route(const Op& op, uint32_t begin, uint32_t end) const {
+  const uint32_t n_expert = op.params.n_expert, n_used = op.params.n_used;
+  const auto above = [](float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); };
+  for (uint32_t t = begin; t < end; ++t) {
+    const float* x = row(op.in[0], t);
+    float* chosen = row(op.out, t);
+    float* weight = chosen + n_used;
+    for (uint32_t e = 0; e < n_expert; ++e) {
+      uint32_t rank = 0;
+      for (uint32_t i = 0; i < n_expert; ++i)
+        rank += above(x[i], x[e]) || (i < e && !above(x[e], x[i])) ? 1 : 0;
+      if (rank >= n_used) continue;
+      chosen[rank] = static_cast<float>(e);
+      weight[rank] = x[e];
+    }
+    const float largest = weight[0];
+    float sum = 0;
+    for (uint32_t r = 0; r < n_used; ++r) {
+      weight[r] = exp_f32(weight[r] - largest);
+      if (op.params.renormalise) sum += weight[r];
+    }
+    for (uint32_t e = 0; e < n_expert && !op.params.renormalise; ++e)
+      sum += exp_f32(x[e] - largest);
+    for (uint32_t r = 0; r < n_used; ++r) weight[r] /= sum;
+  }
+}
+
+void ReferenceBackend::Pass::expert_linear(const Op& op, uint32_t begin, uint32_t end) const {
+  const Weight& w = *exe.weights[op.weight];
+  const uint32_t n = w.desc.n, k = w.desc.k, panel_width = w.panel_width();
+  const uint32_t n_used = op.params.n_used;
+  const bool own = width(op.in[0]) != k;  // each chosen expert has an input of its own
+  pool.run(begin * n_used, end * n_used, [&](uint32_t task, uint32_t) {
+    const uint32_t t = task / n_used, r = task % n_used;
+    const auto expert = static_cast<uint64_t>(row(op.in[1], t)[r]);
+    const float* x = row(op.in[0], t) + (own ? size_t{r} * k : 0);
+    float* out = row(op.out, t) + size_t{r} * n;
+    for (uint32_t first = 0; first < n; first += panel_width) {
+      float sums[kPanel];
+      kernels.linear(w.panel(expert * w.n_panels() + first / panel_width), panel_width, k, x, k, 1,
+                     sums);
+      std::memcpy(out + first, sums, std::min(panel_width, n - first) * sizeof(float));
+    }
+  });
+}
+
+void ReferenceBackend::Pass::expert_sum(const Op& op, uint32_t begin, uint32_t end) const {
+  const uint32_t n = width(op.out), n_used = op.params.n_used;
+  for (uint32_t t = begin; t < end; ++t) {
+    const float* y = row(op.in[0], t);
+    const float* weight = row(op.in[1], t) + n_used;
+    float* out = row(op.out, t);
+    for (uint32_t i = 0; i < n; ++i) {
+      float sum = 0;
+      for (uint32_t r = 0; r < n_used; ++r)
+        sum = __builtin_fmaf(weight[r], y[size_t{r} * n + i], sum);
+      out[i] = sum;
+    }
+  }
 }
 
 }  // namespace llmrt

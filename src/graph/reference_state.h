@@ -10,11 +10,13 @@ namespace llmrt {
 
 inline constexpr uint32_t kRowsPerChunk = 64;
 
-// A weight as float32 in panels of 16 rows, [ceil(n / 16)][k][16], rows past n zero. A vector (n = 1) is plain: panels of one row.
+// A weight as float32 in panels of 16 rows, [n_expert][ceil(n / 16)][k][16], rows past n zero. A vector (n = 1) is plain: panels of one
+// row.
 struct ReferenceBackend::Weight {
   WeightDesc desc;
   Buffer values;
   uint32_t panel_width() const { return desc.n == 1 ? 1 : kPanel; }
+  // Of one matrix.
   uint64_t n_panels() const { return (uint64_t{desc.n} + panel_width() - 1) / panel_width(); }
   const float* data() const { return reinterpret_cast<const float*>(values.data()); }
   float* data() { return values.as<float>(); }
@@ -80,6 +82,9 @@ struct ReferenceBackend::Pass {
   void rope(const Op& op, uint32_t begin, uint32_t end) const;
   void kv_append(const Op& op, uint32_t begin, uint32_t end) const;
   void glu(const Op& op, uint32_t begin, uint32_t end) const;
+  void route(const Op& op, uint32_t begin, uint32_t end) const;
+  void expert_linear(const Op& op, uint32_t begin, uint32_t end) const;
+  void expert_sum(const Op& op, uint32_t begin, uint32_t end) const;
   struct Attention;  // reference_attention.cpp
   void paged_attention(const Op& op, uint32_t begin, uint32_t end) const;
 };

@@ -8,7 +8,7 @@ namespace {
 
 class Checker {
  public:
-  explicit Checker(const Program& program) : p_(program), made_(program.values.size(), false) {}
+  explicit Checker(const Program& program) : p_(program), made_(program.values.size(), nullptr) {}
 
   Status run() {
     LLMRT_TRY(check_tables());
@@ -74,14 +74,24 @@ class Checker {
     if (n_in > 0 && op.kind != OpKind::gather_rows && out(op).rows != in(op, 0).rows)
       return fail(op, "output row space", static_cast<uint32_t>(out(op).rows),
                   static_cast<uint32_t>(in(op, 0).rows));
-    made_[op.out] = true;
+    made_[op.out] = &op;
     return Status();
   }
 
-  Status weight(const Op& op, uint32_t n, uint32_t k) const {
+  Status weight(const Op& op, uint32_t n, uint32_t k, uint32_t n_expert = 1) const {
     LLMRT_TRY(below(op, "weight index", op.weight, p_.weights.size()));
+    LLMRT_TRY(equal(op, "weight matrices", p_.weights[op.weight].n_expert, n_expert));
     LLMRT_TRY(equal(op, "weight rows", p_.weights[op.weight].n, n));
     return equal(op, "weight row length", p_.weights[op.weight].k, k);
+  }
+
+  // The second input is a route for the rows of the first one.
+  Status routed(const Op& op) const {
+    const Op& route = *made_[op.in[1]];
+    if (route.kind != OpKind::route) return fail(op, "input that is no route", op.in[1], kNone);
+    LLMRT_TRY(equal(op, "experts used", op.params.n_used, route.params.n_used));
+    return equal(op, "row space", static_cast<uint32_t>(in(op, 1).rows),
+                 static_cast<uint32_t>(in(op, 0).rows));
   }
 
   Status same_width(const Op& op, size_t n_in) const {
@@ -159,12 +169,34 @@ class Checker {
         if (in(op, 0).rows != RowSpace::tokens || out(op).rows != RowSpace::wanted)
           return fail(op, "row space", 0, 1);
         return same_width(op, 1);
+      case OpKind::route:
+        LLMRT_TRY(operands(op, 1, true));
+        LLMRT_TRY(equal(op, "input width", in(op, 0).width, q.n_expert));
+        if (q.n_used == 0 || q.n_used > q.n_expert)
+          return fail(op, "experts used", q.n_used, q.n_expert);
+        return equal(op, "output width", out(op).width, 2 * q.n_used);
+      case OpKind::expert_linear: {
+        LLMRT_TRY(operands(op, 2, true));
+        LLMRT_TRY(routed(op));
+        LLMRT_TRY(below(op, "weight index", op.weight, p_.weights.size()));
+        LLMRT_TRY(equal(op, "experts", q.n_expert, made_[op.in[1]]->params.n_expert));
+        LLMRT_TRY(equal(op, "rest of width by experts used", out(op).width % q.n_used, 0));
+        const bool own = in(op, 0).width != p_.weights[op.weight].k;
+        LLMRT_TRY(equal(op, "rest of input width by experts used",
+                        own ? in(op, 0).width % q.n_used : 0, 0));
+        return weight(op, out(op).width / q.n_used, in(op, 0).width / (own ? q.n_used : 1),
+                      q.n_expert);
+      }
+      case OpKind::expert_sum:
+        LLMRT_TRY(operands(op, 2, true));
+        LLMRT_TRY(routed(op));
+        return equal(op, "input width", in(op, 0).width, q.n_used * out(op).width);
     }
     return error(Code::internal, "op %zu: unknown kind %u", index_, static_cast<uint32_t>(op.kind));
   }
 
   const Program& p_;
-  std::vector<bool> made_;
+  std::vector<const Op*> made_;  // [values] the op that made it
   size_t index_ = 0;
 };
 

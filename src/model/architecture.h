@@ -24,6 +24,8 @@ struct Hparams {
   float norm_eps = 1e-5f;
   double rope_base = 10000.0;
   uint32_t window = 0;  // 0: none
+  // 0: dense; n_ff_expert: of one expert
+  uint32_t n_expert = 0, n_expert_used = 0, n_ff_expert = 0;
 };
 
 // A model file understood: what to load (program.weights) and what to run. Plain data, no weights.

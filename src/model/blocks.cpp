@@ -44,6 +44,20 @@ ValueId gated_mlp(ModelBuilder& m, ValueId x, Activation act) {
                   m.vector_if("ffn_down.bias", h.n_embd));
 }
 
+ValueId expert_mlp(ModelBuilder& m, ValueId x, Activation act, bool renormalise) {
+  Builder& b = m.graph();
+  const Hparams& h = m.hparams();
+  const ValueId route = b.route(b.linear(x, m.matrix("ffn_gate_inp.weight", h.n_expert, h.n_embd)),
+                                h.n_expert_used, renormalise);
+  const ValueId gate =
+      b.expert_linear(x, route, m.experts("ffn_gate_exps.weight", h.n_ff_expert, h.n_embd));
+  const ValueId up =
+      b.expert_linear(x, route, m.experts("ffn_up_exps.weight", h.n_ff_expert, h.n_embd));
+  const ValueId down = b.expert_linear(b.glu(gate, up, act), route,
+                                       m.experts("ffn_down_exps.weight", h.n_embd, h.n_ff_expert));
+  return b.expert_sum(down, route);
+}
+
 ValueId token_embedding(ModelBuilder& m) {
   const Hparams& h = m.hparams();
   return m.graph().embed(m.tensors().matrix("token_embd.weight", h.n_vocab, h.n_embd));

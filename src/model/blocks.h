@@ -19,6 +19,10 @@ ValueId attention_block(ModelBuilder& m, ValueId x, const AttentionSpec& spec);
 // ffn_gate, ffn_up, ffn_down:  out = Wd (act(Wg x) * Wu x)
 ValueId gated_mlp(ModelBuilder& m, ValueId x, Activation act);
 
+// Experts: ffn_gate_inp, ffn_gate_exps, ffn_up_exps, ffn_down_exps. renormalise: weights of the chosen add up to 1.
+//   out = sum_r w_r Wd_e (act(Wg_e x) * Wu_e x),  e = e_r of route(Wr x)
+ValueId expert_mlp(ModelBuilder& m, ValueId x, Activation act, bool renormalise);
+
 // RMS norm over the whole row by a vector of the current layer.
 ValueId layer_norm(ModelBuilder& m, ValueId x, const char* name);
 

@@ -76,4 +76,13 @@ std::string KeyReader::text_or(std::string_view key, std::string_view fallback) 
   return std::string(found->value_or(fallback));
 }
 
+bool KeyReader::flag_or(std::string_view key, bool fallback) const {
+  auto found = metadata_.get_bool(full(key));
+  if (!found.ok()) {
+    error_.keep(std::move(found).status());
+    return fallback;
+  }
+  return found->value_or(fallback);
+}
+
 }  // namespace llmrt

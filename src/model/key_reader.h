@@ -39,6 +39,7 @@ class KeyReader {
   double number(std::string_view key, double low, double high) const;  // must be there
   double number_or(std::string_view key, double fallback, double low, double high) const;
   std::string text_or(std::string_view key, std::string_view fallback) const;
+  bool flag_or(std::string_view key, bool fallback) const;
 
   std::string full(std::string_view key) const { return prefix_ + std::string(key); }
   FirstError& first_error() const { return error_; }

@@ -1,6 +1,5 @@
 #include "model/model_builder.h"
 
-#include "model/hparams.h"
 #include "model/kv_groups.h"
 
 namespace llmrt {
@@ -13,9 +12,9 @@ ModelBuilder::ModelBuilder(const WeightSource& source, std::string_view arch, Mo
   def_.hparams.arch = arch;
 }
 
-void ModelBuilder::read_hparams() {
+void ModelBuilder::read_hparams(Experts experts) {
   Hparams& h = def_.hparams;
-  llmrt::read_hparams(keys_, h);
+  llmrt::read_hparams(keys_, experts, h);
   h.n_vocab = tensors_.rows_of("token_embd.weight", kMaxVocab);
   def_.program.n_vocab = h.n_vocab;
   def_.program.n_embd = h.n_embd;

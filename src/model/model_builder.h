@@ -14,6 +14,7 @@
 
 #include "graph/builder.h"
 #include "model/architecture.h"
+#include "model/hparams.h"
 #include "model/key_reader.h"
 #include "model/rope.h"
 #include "model/tensor_table.h"
@@ -34,7 +35,7 @@ class ModelBuilder {
   Status status() { return error_.take(); }
 
   // The numbers of hparams.cpp. Everything below needs them.
-  void read_hparams();
+  void read_hparams(Experts experts = Experts::none);
 
   // windows[i]: window of layer i, 0 = full.
   void deal_kv(std::span<const uint32_t> windows);
@@ -49,6 +50,10 @@ class ModelBuilder {
   // Tensors of the current layer, by what follows "blk.<i>.".
   WeightIndex matrix(const char* name, uint32_t n, uint32_t k) {
     return tensors_.matrix(in_layer(name), n, k);
+  }
+  // one matrix [n, k] for each expert
+  WeightIndex experts(const char* name, uint32_t n, uint32_t k) {
+    return tensors_.experts(in_layer(name), def_.hparams.n_expert, n, k);
   }
   WeightIndex vector(const char* name, uint32_t n) { return tensors_.vector(in_layer(name), n); }
   WeightIndex vector_if(const char* name, uint32_t n) {

@@ -16,32 +16,31 @@ std::string shape_text(const TensorInfo& t) {
   return out;
 }
 
-// What the pass needs, written the same way.
-std::string want_text(uint32_t n, uint32_t k, bool vector) {
-  std::string out("[");
-  if (!vector) out.append(std::to_string(n)).append(",");
-  return out.append(std::to_string(k)).append("]");
-}
-
 bool is_plain_float(DType type) {
   return type == DType::f32 || type == DType::f16 || type == DType::bf16;
 }
 
 }  // namespace
 
-const TensorInfo* TensorTable::look_up(const std::string& name, uint32_t n, uint32_t k,
-                                       bool vector) {
+// What the pass needs, written as shape_text() writes what the file has.
+std::string TensorTable::text_of(const Want& want) {
+  std::string out("[");
+  if (want.form == Form::experts) out.append(std::to_string(want.n_expert)).append(",");
+  if (want.form != Form::vector) out.append(std::to_string(want.n)).append(",");
+  return out.append(std::to_string(want.k)).append("]");
+}
+
+const TensorInfo* TensorTable::look_up(const std::string& name, const Want& want) {
   const TensorInfo* t = source_.find(name);
   if (!t) {
     error_.keep(error(Code::format, "tensor %s is missing", name.c_str()).at(name));
     return nullptr;
   }
   used_.insert(t->name);
-  bool fits = t->n_dims >= 1 && t->dims[0] == k && t->dims[1] == n;
-  for (size_t i = 2; i < t->dims.size(); ++i) fits = fits && t->dims[i] == 1;
-  if (!fits) {
-    error_.keep(error(Code::format, "%s: want %s, file has %s", name.c_str(),
-                      want_text(n, k, vector).c_str(), shape_text(*t).c_str())
+  const std::array<uint64_t, 4> dims{want.k, want.n, want.n_expert, 1};
+  if (t->n_dims == 0 || t->dims != dims) {
+    error_.keep(error(Code::format, "%s: want %s, file has %s", name.c_str(), text_of(want).c_str(),
+                      shape_text(*t).c_str())
                     .at(name));
     return nullptr;
   }
@@ -53,7 +52,7 @@ const TensorInfo* TensorTable::look_up(const std::string& name, uint32_t n, uint
                     .at(name));
     return nullptr;
   }
-  if (vector && !is_plain_float(format->type)) {
+  if (want.form == Form::vector && !is_plain_float(format->type)) {
     error_.keep(error(Code::unsupported, "%s: a vector of type %s; allowed: F32, F16 and BF16",
                       name.c_str(), format->name)
                     .at(name));
@@ -62,21 +61,27 @@ const TensorInfo* TensorTable::look_up(const std::string& name, uint32_t n, uint
   return t;
 }
 
-WeightIndex TensorTable::enter(const std::string& name, uint32_t n, uint32_t k, bool vector) {
+WeightIndex TensorTable::enter(const std::string& name, const Want& want) {
   if (!error_.ok()) return kNone;
-  const TensorInfo* t = look_up(name, n, k, vector);
+  const TensorInfo* t = look_up(name, want);
   if (!t) return kNone;
   const auto [at, added] = entered_.try_emplace(name, static_cast<WeightIndex>(weights_.size()));
-  if (added) weights_.push_back({name, find_format(t->ggml_type)->type, n, k});
+  if (added)
+    weights_.push_back({name, find_format(t->ggml_type)->type, want.n, want.k, want.n_expert});
   return at->second;
 }
 
 WeightIndex TensorTable::matrix(const std::string& name, uint32_t n, uint32_t k) {
-  return enter(name, n, k, false);
+  return enter(name, {Form::matrix, n, k});
+}
+
+WeightIndex TensorTable::experts(const std::string& name, uint32_t n_expert, uint32_t n,
+                                 uint32_t k) {
+  return enter(name, {Form::experts, n, k, n_expert});
 }
 
 WeightIndex TensorTable::vector(const std::string& name, uint32_t n) {
-  return enter(name, 1, n, true);
+  return enter(name, {Form::vector, 1, n});
 }
 
 uint32_t TensorTable::rows_of(const std::string& name, uint32_t at_most) const {
@@ -97,7 +102,7 @@ uint32_t TensorTable::rows_of(const std::string& name, uint32_t at_most) const {
 
 std::vector<float> TensorTable::read_vector_if(const std::string& name, uint32_t n) {
   if (!has(name) || !error_.ok()) return {};
-  const TensorInfo* t = look_up(name, 1, n, true);
+  const TensorInfo* t = look_up(name, {Form::vector, 1, n});
   if (!t) return {};
   const QuantFormat& format = *find_format(t->ggml_type);
   std::vector<uint8_t> raw(row_bytes(format, n));

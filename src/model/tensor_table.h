@@ -27,6 +27,7 @@ class TensorTable {
 
   // Index into Program::weights, or kNone with the error kept. vector_if: kNone without error where the tensor is absent.
   WeightIndex matrix(const std::string& name, uint32_t n, uint32_t k);
+  WeightIndex experts(const std::string& name, uint32_t n_expert, uint32_t n, uint32_t k);
   WeightIndex vector(const std::string& name, uint32_t n);
   WeightIndex vector_if(const std::string& name, uint32_t n) {
     return has(name) ? vector(name, n) : kNone;
@@ -39,8 +40,14 @@ class TensorTable {
   Status check_all_used(std::string_view arch) const;
 
  private:
-  const TensorInfo* look_up(const std::string& name, uint32_t n, uint32_t k, bool vector);
-  WeightIndex enter(const std::string& name, uint32_t n, uint32_t k, bool vector);
+  enum class Form : uint8_t { vector, matrix, experts };
+  struct Want {
+    Form form;
+    uint32_t n, k, n_expert = 1;
+  };
+  static std::string text_of(const Want& want);
+  const TensorInfo* look_up(const std::string& name, const Want& want);
+  WeightIndex enter(const std::string& name, const Want& want);
 
   const WeightSource& source_;
   std::vector<WeightDesc>& weights_;

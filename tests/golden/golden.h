@@ -1,6 +1,7 @@
 // Golden models: expected logits and greedy tokens by transformers in float32 (tests/data/models, tests/data/gguf_quant).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,8 @@ namespace llmrt::test {
 struct GoldenPrompt {
   std::vector<int32_t> ids, greedy;
   std::vector<float> logits;  // [ids, n_vocab]
+  // Positions where a choice of experts hangs on less than rounding K and V to bf16 moves a score: left out where they are rounded.
+  std::vector<size_t> near_ties = {};
 };
 
 struct GoldenModel {
@@ -29,7 +32,7 @@ inline nlohmann::json read_json(const std::string& path) {
 inline std::vector<GoldenModel> golden_models() {
   std::vector<GoldenModel> models;
   for (const char* name : {"llama_rope31", "llama_mha", "llama_mqa", "mistral", "qwen2",
-                           "qwen2_yarn", "qwen3", "gemma3"}) {
+                           "qwen2_yarn", "qwen3", "gemma3", "mixtral", "qwen3_moe"}) {
     const std::string folder = repo_data(std::string("models/") + name + "/");
     GoldenModel model{name, folder + name + ".f16.gguf", "", {}};
     if (model.name == "mistral") model.overrides = R"({"llama.attention.sliding_window": 24})";
@@ -38,19 +41,20 @@ inline std::vector<GoldenModel> golden_models() {
       model.prompts.push_back({p["ids"].get<std::vector<int32_t>>(),
                                p["greedy"].get<std::vector<int32_t>>(),
                                read_array<float>(folder + p["logits"]["file"].get<std::string>())});
+    // The scores of the second and third expert are 0.007 apart; of all other choices the nearest are 0.035 apart.
+    if (model.name == "mixtral") model.prompts[1].near_ties = {30};
     models.push_back(std::move(model));
   }
   return models;
 }
 
-// llama_gqa in the quantized types that can be decoded.
+// llama_gqa in quantized types.
 inline std::vector<GoldenModel> golden_quantized() {
   std::vector<GoldenModel> models;
   const std::string folder = repo_data("gguf_quant/");
   const auto json = read_json(folder + "expected.json");
   for (const auto& file : json["files"]) {
     const auto name = file["ftype"].get<std::string>();
-    if (name == "IQ3_S" || name == "TQ2_0") continue;
     GoldenModel model{name, folder + file["file"].get<std::string>(), "", {}};
     for (size_t i = 0; i < json["prompts"].size(); ++i)
       model.prompts.push_back(
@@ -83,6 +87,16 @@ inline double relative_rms(std::span<const float> got, std::span<const float> wa
     square += (double{got[i]} - double{want[i]}) * (double{got[i]} - double{want[i]});
   }
   return std::sqrt(square / variance);
+}
+
+// Of logits that were computed with K and V as bf16.
+inline double bf16_kv_rms(std::vector<float> got, const GoldenPrompt& prompt) {
+  REQUIRE(got.size() == prompt.logits.size());
+  const size_t n_vocab = got.size() / prompt.ids.size();
+  for (size_t row : prompt.near_ties)
+    std::copy_n(prompt.logits.begin() + static_cast<std::ptrdiff_t>(row * n_vocab), n_vocab,
+                got.begin() + static_cast<std::ptrdiff_t>(row * n_vocab));
+  return relative_rms(got, prompt.logits);
 }
 
 }  // namespace llmrt::test

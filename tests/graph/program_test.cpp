@@ -122,3 +122,70 @@ TEST_CASE("every broken shape names its op") {
     CHECK(failure(program) == message);
   }
 }
+
+namespace {
+
+// 2 of 4 experts [6, 16], each with a matrix back to 16: ops 0 embed, 1 linear, 2 route, 3 and 4 expert_linear, 5 expert_sum.
+ProgramKit small_experts() {
+  ProgramKit kit;
+  kit.program.n_embd = 16;
+  kit.program.n_vocab = 24;
+  const WeightIndex table = kit.add("token_embd.weight", DType::f16, 24, 16, {});
+  const WeightIndex router = kit.add("router", DType::f32, 4, 16, {});
+  const WeightIndex up = kit.add("up", DType::f16, 6, 16, {}),
+                    down = kit.add("down", DType::f16, 16, 6, {});
+  kit.program.weights[up].n_expert = kit.program.weights[down].n_expert = 4;
+  Builder b = kit.builder();
+  const ValueId x = b.embed(table);
+  const ValueId route = b.route(b.linear(x, router), 2, true);
+  const ValueId y = b.expert_linear(b.expert_linear(x, route, up), route, down);
+  b.set_logits(b.linear(b.gather_rows(b.expert_sum(y, route)), table));
+  return kit;
+}
+
+}  // namespace
+
+TEST_CASE("experts print and pass their shape rules") {
+  const Program program = small_experts().program;
+  CHECK(check_shapes(program).ok());
+  CHECK(program.dump() ==
+        "program n_embd=16 n_vocab=24 weights=4 values=8\n"
+        "%0:t[16] = embed token_embd.weight [24,16] F16\n"
+        "%1:t[4] = linear %0 router [4,16] F32\n"
+        "%2:t[4] = route %1 experts=2/4 renormalise\n"
+        "%3:t[12] = expert_linear %0 %2 up [4,6,16] F16\n"
+        "%4:t[32] = expert_linear %3 %2 down [4,16,6] F16\n"
+        "%5:t[16] = expert_sum %4 %2\n"
+        "%6:w[16] = gather_rows %5\n"
+        "%7:w[24] = linear %6 token_embd.weight [24,16] F16\n"
+        "logits %7\n");
+}
+
+TEST_CASE("every broken shape of experts names its op") {
+  using Break = void (*)(Program&);
+  const std::pair<Break, const char*> cases[] = {
+      {[](Program& p) { p.weights[1].n_expert = 2; },
+       "op 1 (linear router): weight matrices is 2, want 1"},
+      {[](Program& p) { p.ops[2].params.n_used = 5; }, "op 2 (route): experts used is 5, want 4"},
+      {[](Program& p) { p.ops[2].params.n_used = 0; }, "op 2 (route): experts used is 0, want 4"},
+      {[](Program& p) { p.ops[2].params.n_expert = 5; }, "op 2 (route): input width is 4, want 5"},
+      {[](Program& p) { p.values[2].width = 5; }, "op 2 (route): output width is 5, want 4"},
+      {[](Program& p) { p.ops[3].in[1] = 1; },
+       "op 3 (expert_linear up): input that is no route is 1, want 4294967295"},
+      {[](Program& p) { p.ops[3].params.n_used = 3; },
+       "op 3 (expert_linear up): experts used is 3, want 2"},
+      {[](Program& p) { p.ops[3].params.n_expert = 8; },
+       "op 3 (expert_linear up): experts is 8, want 4"},
+      {[](Program& p) { p.weights[2].n_expert = 3; },
+       "op 3 (expert_linear up): weight matrices is 3, want 4"},
+      {[](Program& p) { p.weights[3].k = 5; },
+       "op 4 (expert_linear down): weight row length is 5, want 6"},
+      {[](Program& p) { p.ops[4].weight = 9; }, "op 4 (expert_linear): weight index is 9, want 4"},
+      {[](Program& p) { p.values[5].width = 15; }, "op 5 (expert_sum): input width is 32, want 30"},
+  };
+  for (const auto& [change, message] : cases) {
+    Program program = small_experts().program;
+    change(program);
+    CHECK(failure(program) == message);
+  }
+}

@@ -36,6 +36,27 @@ TinyModel tiny_gemma3(uint32_t n_layer = 2, uint32_t d = 8) {
   return model;
 }
 
+// 6 experts of width 24, of which 2 are used.
+TinyModel tiny_experts(const std::string& arch) {
+  TinyModel model(arch);
+  model.counts[arch + ".expert_count"] = 6;
+  model.counts[arch + ".expert_used_count"] = 2;
+  model.counts[arch + ".expert_feed_forward_length"] = 24;
+  for (const char* prefix : {"blk.0.", "blk.1."}) {
+    const std::string layer = prefix;
+    for (const char* name : {"ffn_gate", "ffn_up", "ffn_down"})
+      model.tensors.erase(layer + name + ".weight");
+    model.tensors[layer + "ffn_gate_inp.weight"] = {{32, 6}};
+    model.tensors[layer + "ffn_gate_exps.weight"] = {{32, 24, 6}};
+    model.tensors[layer + "ffn_up_exps.weight"] = {{32, 24, 6}};
+    model.tensors[layer + "ffn_down_exps.weight"] = {{24, 32, 6}};
+    if (arch == "llama") continue;
+    model.tensors[layer + "attn_q_norm.weight"] = {{8}};
+    model.tensors[layer + "attn_k_norm.weight"] = {{8}};
+  }
+  return model;
+}
+
 }  // namespace
 
 TEST_CASE("a tiny llama is understood") {
@@ -69,7 +90,8 @@ TEST_CASE("the name of the quantization falls back to the commonest type") {
 TEST_CASE("keys out of range and of the wrong type get one sentence each") {
   const std::pair<Change, const char*> cases[] = {
       {[](TinyModel& m) { m.arch = "mamba"; },
-       "architecture \"mamba\" is not supported, supported are gemma3, llama, qwen2, qwen3"},
+       "architecture \"mamba\" is not supported, supported are gemma3, llama, qwen2, qwen3, "
+       "qwen3moe"},
       {[](TinyModel& m) { m.counts.erase("llama.block_count"); },
        "metadata key \"llama.block_count\" is missing"},
       {[](TinyModel& m) { m.counts["llama.block_count"] = 0; },
@@ -102,8 +124,6 @@ TEST_CASE("keys out of range and of the wrong type get one sentence each") {
        "yarn"},
       {[](TinyModel& m) { m.texts["llama.rope.freq_base"] = "word"; },
        "metadata key \"llama.rope.freq_base\" has type str, wanted is a number"},
-      {[](TinyModel& m) { m.counts["llama.expert_count"] = 8; },
-       "architecture llama with experts (key llama.expert_count) is not supported"},
   };
   for (const auto& [change, message] : cases) CHECK(failure_after(change) == message);
 }
@@ -138,6 +158,10 @@ TEST_CASE("tensors missing, misshapen, extra or of a bad type get one sentence e
          m.tensors["blk.0.attn_q.bias"] = {{32}, 26, 128};
        },
        "blk.0.attn_q.bias: tensor type I32 (26) is not supported"},
+      {[](TinyModel& m) {
+         m.tensors["token_embd.weight"] = {{32, 40}, 24, 1280};
+       },
+       "token_embd.weight: tensor type I8 (24) is not supported"},
       {[](TinyModel& m) {
          m.tensors["blk.0.attn_norm.weight"] = {{32}, 8, 34};
        },
@@ -245,4 +269,84 @@ TEST_CASE("every norm, those of q and k heads included, has the file's epsilon")
     }
   CHECK(n_whole == 2 * 4 + 1);
   CHECK(n_heads == 2 * 2);
+}
+
+TEST_CASE("experts of llama and qwen3moe are understood") {
+  for (const char* arch : {"llama", "qwen3moe"}) {
+    CAPTURE(arch);
+    const TinyModel model = tiny_experts(arch);
+    const ModelDef def = std::move(model.define()).value();
+    CHECK(def.hparams.n_expert == 6);
+    CHECK(def.hparams.n_expert_used == 2);
+    CHECK(def.hparams.n_ff_expert == 24);
+    CHECK(def.program.weights.size() == model.tensors.size());
+    CHECK(def.n_params == 32 * 40 + 32 +
+                              2 * (2 * 32 + 2 * 32 * 32 + 2 * 32 * 16 + 6 * 32 + 6 * 3 * 32 * 24 +
+                                   (arch[0] == 'q' ? 2 * 8 : 0)));
+    uint32_t n_routes = 0;
+    for (const Op& op : def.program.ops)
+      if (op.kind == OpKind::route) {
+        ++n_routes;
+        CHECK(op.params.n_used == 2);
+        CHECK(op.params.renormalise);
+      }
+    CHECK(n_routes == 2);
+    for (const WeightDesc& w : def.program.weights)
+      CHECK(w.n_expert == (w.name.find("_exps") == std::string::npos ? 1 : 6));
+  }
+  // Mixtral has one width for dense and expert layers, and no key for the latter.
+  TinyModel mixtral = tiny_experts("llama");
+  mixtral.counts.erase("llama.expert_feed_forward_length");
+  mixtral.counts["llama.feed_forward_length"] = 24;
+  CHECK(mixtral.define().value().hparams.n_ff_expert == 24);
+}
+
+TEST_CASE("keys and tensors of experts that do not fit get one sentence each") {
+  const std::pair<Change, const char*> cases[] = {
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_count"] = 0; },
+       "metadata key \"qwen3moe.expert_count\" is 0; allowed: 1 to 1024"},
+      {[](TinyModel& m) { m.counts.erase("qwen3moe.expert_count"); },
+       "metadata key \"qwen3moe.expert_count\" is missing"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_count"] = 4000000000; },
+       "metadata key \"qwen3moe.expert_count\" is 4000000000; allowed: 1 to 1024"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_used_count"] = 0; },
+       "metadata key \"qwen3moe.expert_used_count\" is 0; allowed: 1 to 6"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_used_count"] = 7; },
+       "metadata key \"qwen3moe.expert_used_count\" is 7; allowed: 1 to 6"},
+      {[](TinyModel& m) { m.counts.erase("qwen3moe.expert_used_count"); },
+       "metadata key \"qwen3moe.expert_used_count\" is missing"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_feed_forward_length"] = 0; },
+       "metadata key \"qwen3moe.expert_feed_forward_length\" is 0; allowed: 1 to 1048576"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_feed_forward_length"] = 1048576; },
+       "qwen3moe: 2 experts at once are 2097152 wide, at most 1048576 is allowed"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_gating_func"] = 2; },
+       "metadata key \"qwen3moe.expert_gating_func\" is 2; allowed: 0 to 1"},
+      {[](TinyModel& m) { m.counts["qwen3moe.expert_count"] = 5; },
+       "blk.0.ffn_gate_inp.weight: want [5,32], file has [6,32]"},
+      {[](TinyModel& m) { m.tensors.erase("blk.1.ffn_gate_inp.weight"); },
+       "tensor blk.1.ffn_gate_inp.weight is missing"},
+      {[](TinyModel& m) { m.tensors.erase("blk.1.ffn_up_exps.weight"); },
+       "tensor blk.1.ffn_up_exps.weight is missing"},
+      {[](TinyModel& m) {
+         m.tensors["blk.0.ffn_down_exps.weight"].dims = {24, 32};
+       },
+       "blk.0.ffn_down_exps.weight: want [6,32,24], file has [32,24]"},
+      {[](TinyModel& m) {
+         m.tensors["blk.0.ffn_gate_exps.weight"].dims = {32, 144};
+       },
+       "blk.0.ffn_gate_exps.weight: want [6,24,32], file has [144,32]"},
+      {[](TinyModel& m) {
+         m.tensors["blk.0.ffn_up_shexp.weight"].dims = {32, 24};
+       },
+       "tensor \"blk.0.ffn_up_shexp.weight\" is not part of architecture qwen3moe"},
+  };
+  for (const auto& [change, message] : cases) {
+    TinyModel model = tiny_experts("qwen3moe");
+    change(model);
+    CHECK(model.failure() == message);
+  }
+  CHECK(failure_after([](TinyModel& m) { m.counts["llama.expert_count"] = 8; }) ==
+        "metadata key \"llama.expert_used_count\" is missing");
+  CHECK(failure_after([](TinyModel& m) { m.counts["qwen2.expert_count"] = 8; }, "qwen2") ==
+        "architecture qwen2 with experts (key qwen2.expert_count) is not supported");
 }

@@ -1,33 +1,14 @@
-// embed and linear: every weight type, ragged N, K and row counts.
+// embed, linear and expert_linear: every weight type, ragged N, K and row counts.
 #include <algorithm>
 #include <cmath>
 
-#include "base/half.h"
 #include "ops/op_cases.h"
+#include "support/block_scales.h"
 
 namespace llmrt::test {
 namespace {
 
 constexpr float kEps = 0x1p-24f;
-
-// Where a block keeps float16 scales; the rest of a block may hold any bits.
-std::vector<size_t> scale_offsets(DType type) {
-  switch (type) {
-    case DType::q4_1:
-    case DType::q5_1:
-    case DType::q4_k:
-    case DType::q5_k:
-      return {0, 2};
-    case DType::q2_k:
-      return {80, 82};
-    case DType::q3_k:
-      return {108};
-    case DType::q6_k:
-      return {208};
-    default:
-      return {0};
-  }
-}
 
 std::vector<uint8_t> random_weight(Rng& rng, const QuantFormat& format, uint32_t n, uint32_t k) {
   std::vector<uint8_t> bytes(n * row_bytes(format, k));
@@ -39,16 +20,11 @@ std::vector<uint8_t> random_weight(Rng& rng, const QuantFormat& format, uint32_t
   }
   for (uint8_t& b : bytes) b = static_cast<uint8_t>(rng());
   for (size_t block = 0; block < bytes.size(); block += format.block_bytes) {
-    if (format.type == DType::mxfp4) {
+    if (format.type == DType::mxfp4)
       bytes[block] = static_cast<uint8_t>(120 + rng() % 8);  // 2^-7 .. 1
-      continue;
-    }
-    for (size_t at : scale_offsets(format.type)) {
-      const float scale = (rng() % 2 ? 1.0f : -1.0f) * 0.001f * static_cast<float>(1 + rng() % 20);
-      const uint16_t bits = f32_to_f16(scale);
-      bytes[block + at] = static_cast<uint8_t>(bits);
-      bytes[block + at + 1] = static_cast<uint8_t>(bits >> 8);
-    }
+    set_block_scales(format.type, &bytes[block], [&] {
+      return (rng() % 2 ? 1.0f : -1.0f) * 0.001f * static_cast<float>(1 + rng() % 20);
+    });
   }
   return bytes;
 }
@@ -129,10 +105,10 @@ void add_linear_cases(std::vector<OpCase>& cases) {
   const std::vector<std::vector<SeqRows>> few = {{{0, 1}}, {{0, 2}}, {{0, 3}}},
                                           many = {{{0, 7}}, {{0, 13}}, {{0, 70}}};
   for (const QuantFormat& format : all_formats()) {
-    const std::vector<uint32_t> ks = format.block == 256 ? std::vector<uint32_t>{256, 768, 2304}
-                                     : format.block == 32
-                                         ? std::vector<uint32_t>{32, 288, 576, 1120}
-                                         : std::vector<uint32_t>{8, 100, 256, 576, 1120};
+    const uint32_t b = format.block;
+    const std::vector<uint32_t> ks = b == 256 ? std::vector<uint32_t>{256, 768, 2304}
+                                     : b == 1 ? std::vector<uint32_t>{8, 100, 256, 576, 1120}
+                                              : std::vector<uint32_t>{b, 9 * b, 18 * b, 35 * b};
     for (uint32_t k : ks) {
       cases.push_back(linear_case(rng, format, 33, k, false, few));
       cases.push_back(linear_case(rng, format, 48, k, true, many));
@@ -140,6 +116,48 @@ void add_linear_cases(std::vector<OpCase>& cases) {
     for (uint32_t n : {1u, 15u, 16u, 17u})
       cases.push_back(linear_case(rng, format, n, ks[1], n == 15, few));
     cases.push_back(linear_case(rng, format, 200, ks[1], false, {{{0, 1}}, {{0, 12}}, {{0, 32}}}));
+  }
+}
+
+// Each expert's rows are those of a linear of its own; a second case gives each choice its own input.
+void add_expert_linear_cases(std::vector<OpCase>& cases) {
+  Rng rng(12);
+  constexpr uint32_t kExperts = 6, kUsed = 2;
+  for (const QuantFormat& format : all_formats()) {
+    const uint32_t k = format.block == 1 ? 100 : 3 * format.block;
+    for (const bool own : {false, true}) {
+      const uint32_t n = own ? 33 : 48, n_vocab = kUsed * n, width = own ? kUsed * k : k;
+      OpCase c;
+      c.name = std::string("expert_linear ") + format.name + (own ? " own inputs" : "");
+      c.passes = {{{0, 1}}, {{0, 3}}, {{0, 70}}};
+      const auto bytes = random_weight(rng, format, kExperts * n, k);
+      Builder b = c.kit.builder();
+      const ValueId x =
+          b.embed(c.kit.add_f32("x", n_vocab, width, random_floats(rng, size_t{n_vocab} * width)));
+      const ValueId route =
+          b.route(b.embed(c.kit.add_f32("scores", n_vocab, kExperts,
+                                        random_floats(rng, size_t{n_vocab} * kExperts))),
+                  kUsed, true);
+      const WeightIndex w = c.kit.add("w", format.type, n, k, bytes);
+      c.kit.program.weights[w].n_expert = kExperts;
+      c.kit.finish(b.expert_linear(x, route, w));
+      c.tolerance = [format, values = decoded(format, bytes, kExperts * n, k), n, k, own,
+                     width](const PassValues& v) {
+        const std::vector<float>&in = v.by_op[0], &routes = v.by_op[2];
+        std::vector<float> out;
+        for (size_t row = 0; row < in.size() / width; ++row)
+          for (uint32_t r = 0; r < kUsed; ++r) {
+            const auto expert = static_cast<std::ptrdiff_t>(routes[row * 2 * kUsed + r]);
+            const auto first = values.begin() + expert * n * k;
+            const auto part =
+                linear_tolerance(format, {first, first + std::ptrdiff_t{n} * k}, n, k, false,
+                                 v.fused_multiply_add, {&in[row * width + (own ? r * k : 0)], k});
+            out.insert(out.end(), part.begin(), part.end());
+          }
+        return out;
+      };
+      cases.push_back(std::move(c));
+    }
   }
 }
 

@@ -52,6 +52,9 @@ TEST_CASE("norm, rope, glu, add, scale, softcap and gather_rows conform on every
 TEST_CASE("kv_append and paged_attention conform on every device") {
   check_on_all_devices(add_attention_cases);
 }
+TEST_CASE("route, expert_linear and expert_sum conform on every device") {
+  check_on_all_devices(add_expert_cases);
+}
 
 TEST_CASE("planted faults are found: the bounds are tight enough to judge by") {
   const std::pair<const char*, Fault> faults[] = {
@@ -105,6 +108,12 @@ TEST_CASE("planted faults are found: the bounds are tight enough to judge by") {
          return change_ops(p, OpKind::linear,
                            [](Op& op) { return op.bias != kNone && (op.bias = kNone, true); });
        }},
+      {"weights of experts as of all scores",
+       [](Program& p) {
+         return change_ops(p, OpKind::route, [](Op& op) {
+           return op.params.renormalise && (op.params.renormalise = false, true);
+         });
+       }},
       {"operands of glu exchanged",
        [](Program& p) {
          return change_ops(p, OpKind::glu,
@@ -115,6 +124,7 @@ TEST_CASE("planted faults are found: the bounds are tight enough to judge by") {
   add_row_op_cases(cases);
   add_attention_cases(cases);
   add_linear_cases(cases);
+  add_expert_cases(cases);
   const auto sound = make_reference_backend(make_host());
   for (const auto& [name, plant] : faults) {
     bool found = false;

@@ -51,6 +51,7 @@ struct SimpleOptions {
   uint32_t block_tokens = 32;
   uint32_t max_positions = 256;
   uint32_t max_rows = 128;
+  bool raw_weights = false;
   // Called between advance() calls; null: one call without deadline.
   Deadline (*deadline)() = nullptr;
 };
@@ -84,6 +85,7 @@ class SimpleRunner {
     compile.max_rows = compile.max_out = options.max_rows;
     compile.max_seqs = 1;
     compile.max_positions = options.max_positions;
+    compile.raw_weights = options.raw_weights;
     exe_ = take(backend.compile(program, weights, compile));
   }
   SimpleRunner(Backend& backend, const TestModel& model, const SimpleOptions& options = {})

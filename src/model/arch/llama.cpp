@@ -1,4 +1,5 @@
-// Llama: pre-norm, grouped-query attention, gated SiLU MLP. Mistral is this with a sliding window in every layer.
+// Llama: pre-norm, grouped-query attention, gated SiLU MLP. Mistral is this with a sliding window in every layer, Mixtral with experts
+// in place of the MLP: files call both llama.
 #include "model/blocks.h"
 #include "model/hparams.h"
 
@@ -6,7 +7,7 @@ namespace llmrt {
 
 Status build_llama(ModelBuilder& m) {
   Hparams& h = m.hparams();
-  m.read_hparams();
+  m.read_hparams(Experts::some);
   h.window = m.keys().count_or("attention.sliding_window", 0, 0, kMaxContext);
   const RopeScaling scaling = read_rope_scaling(m.keys(), h.n_ctx_train);
   if (!m.ok()) return m.status();
@@ -21,7 +22,9 @@ Status build_llama(ModelBuilder& m) {
   for (uint32_t i = 0; i < h.n_layer; ++i) {
     m.begin_layer(i);
     x = b.add(x, attention_block(m, layer_norm(m, x, "attn_norm.weight"), attention));
-    x = b.add(x, gated_mlp(m, layer_norm(m, x, "ffn_norm.weight"), Activation::silu));
+    const ValueId y = layer_norm(m, x, "ffn_norm.weight");
+    x = b.add(x, h.n_expert ? expert_mlp(m, y, Activation::silu, true)
+                            : gated_mlp(m, y, Activation::silu));
   }
   return output_head(m, x);
 }

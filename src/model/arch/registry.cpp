@@ -5,7 +5,8 @@
   X(gemma3, "gemma3")          \
   X(llama, "llama")            \
   X(qwen2, "qwen2")            \
-  X(qwen3, "qwen3")
+  X(qwen3, "qwen3")            \
+  X(qwen3_moe, "qwen3moe")
 
 namespace llmrt {
 
