@@ -3,7 +3,7 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
-# "max" has dotprod, i8mm and SVE; neoverse-n1 has dotprod only, cortex-a72 none of them: both exercise the choice of kernels.
+# "max" has dotprod, i8mm and SVE; neoverse-n1 has dotprod only, a64fx SVE only, cortex-a72 none of them (tests/cpu/CMakeLists.txt).
 set(LLMRT_QEMU_CPU max CACHE STRING "CPU that qemu-aarch64 plays")
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -cpu ${LLMRT_QEMU_CPU} -L /usr/aarch64-linux-gnu)
 

@@ -54,6 +54,11 @@ Status CompiledPass::grow_workers() {
 
 Status CompiledPass::bind(std::span<const PackedWeight* const> weights) {
   weights_.assign(weights.begin(), weights.end());
+  for (size_t i = 0; i < weights_.size(); ++i)
+    if (weights_[i]->is_raw && !options_.raw_weights)
+      return error(Code::internal,
+                   "compile: %s is kept as rows of the file; raw_weights is not set",
+                   program_.weights[i].name.c_str());
   vectors_.resize(weights_.size(), nullptr);
   for (const Op& op : program_.ops) {
     if (op.kind == OpKind::norm) LLMRT_TRY(bind_vector(op.weight));
@@ -65,6 +70,9 @@ Status CompiledPass::bind(std::span<const PackedWeight* const> weights) {
   for (size_t i = 0; i < phases_.size(); ++i) {
     const Phase& phase = plan_.phases[i];
     for (const LinearJob& job : phase.jobs) LLMRT_TRY(bind_job(job, phases_[i]));
+    if (phase.kind == PhaseKind::linear)
+      for (const BoundJob& job : phases_[i].jobs) phases_[i].cuts.push_back({.job = &job});
+    if (phase.route_op != kNone) reserve_experts(phase);
     if (phase.kind != PhaseKind::attend) continue;
     const OpParams& o = program_.ops[phase.attend_op].params;
     const AttendShape shape{o.n_head, o.n_kv_head, o.d_k, o.d_v, o.window};
@@ -112,7 +120,13 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
                    program_.weights[op.weight].name.c_str(), format.name);
     if (op.bias != kNone) part.bias = vectors_[op.bias];
-    if (job.rounded[i] != kNone) {
+    if (job.dealt[i] != kNone) {
+      const DealtValue& d = plan_.dealt[job.dealt[i]];
+      part.in = arena_base_ + d.place.offset;
+      part.in_stride = d.place.row_bytes;
+      part.form = &d.form;
+      part.macs_per_ns = d.form.group ? table_.a8_macs_per_ns : table_.f32_macs_per_ns;
+    } else if (job.rounded[i] != kNone) {
       const RoundedValue& r = plan_.rounded[job.rounded[i]];
       part.in = arena_base_ + r.place.offset;
       part.in_stride = r.place.row_bytes;
@@ -126,6 +140,13 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
   }
   phase.jobs.push_back(bound);
   return Status();
+}
+
+void CompiledPass::reserve_experts(const Phase& phase) {
+  const OpParams& o = program_.ops[phase.route_op].params;
+  const size_t rows = phase.rows == RowSpace::tokens ? options_.max_rows : options_.max_out;
+  groups_.reserve(o.n_expert, rows * o.n_used);
+  expert_cuts_.reserve(phase.jobs.size() * std::min<size_t>(o.n_expert, rows * o.n_used));
 }
 
 Status CompiledPass::check(const Batch& b) const {
@@ -150,6 +171,7 @@ Status CompiledPass::begin(const Batch& batch) {
   for (uint32_t s = 0; s < batch.n_seqs(); ++s)
     for (uint32_t r = batch.row_begin[s]; r < batch.row_begin[s + 1]; ++r) seq_of_row_[r] = s;
   for (AttendPlan& plan : attend_plans_) plan.prepare(batch);
+  grouped_by_ = kNone;
 
   n_stages_ = 0;
   for (size_t i = 0; i < phases_.size(); ++i) {
@@ -164,7 +186,10 @@ Status CompiledPass::begin(const Batch& batch) {
       bound.rows_per_chunk = rows < 4 ? 4 : std::clamp((rows + shares - 1) / shares, 1u, 16u);
       bound.n_chunks = (rows + bound.rows_per_chunk - 1) / bound.rows_per_chunk;
     } else if (phase.kind == PhaseKind::linear) {
-      bound.n_chunks = rows ? cut_linear(phase, bound) : 0;
+      for (JobCut& cut : bound.cuts) cut.n_rows = rows;
+      bound.n_chunks = rows ? cut_jobs(bound.cuts) : 0;
+    } else if (phase.kind == PhaseKind::experts) {
+      bound.n_chunks = 0;  // known when the phase begins
     } else {
       bound.n_stages = attend_plans_[bound.attend_plan].n_stages();
       bound.n_chunks = attend_plans_[bound.attend_plan].n_tasks();
@@ -175,9 +200,9 @@ Status CompiledPass::begin(const Batch& batch) {
 }
 
 // Chunks of about a sixteenth of a worker's share, between 4 us (claiming costs 0.1) and 100 us (a pass stops within 0.5 ms).
-uint32_t CompiledPass::cut_linear(const Phase& phase, BoundPhase& bound) {
-  constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8;
-  const uint32_t rows = n_rows(phase.rows);
+uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts) const {
+  constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8, kDecodeNs = 1.7f,
+                  kPackBytesPerNs = 2;
   const auto panel_ns = [](const BoundJob& job, uint32_t n) {
     float ns = 0;
     for (uint32_t i = 0; i < job.job->n_parts; ++i) {
@@ -188,29 +213,59 @@ uint32_t CompiledPass::cut_linear(const Phase& phase, BoundPhase& bound) {
     }
     return ns;
   };
+  // However many rows a chunk has: types without a packed form are decoded by their scalar codec, and raw matrices are packed.
+  const auto decode_ns = [this](const BoundJob& job) {
+    float ns = 0;
+    for (uint32_t i = 0; i < job.job->n_parts; ++i) {
+      const PackedWeight& w = *job.part[i].weight;
+      if (job.part[i].fn == table_.linear_decoded) ns += kDecodeNs * 16 * static_cast<float>(w.k);
+      if (w.is_raw) ns += static_cast<float>(w.panel_stride) / kPackBytesPerNs;
+    }
+    return ns;
+  };
   float total = 0;
-  for (BoundJob& job : bound.jobs) {
-    job.rows_per_chunk = std::min(rows, kMaxLinearRows);
-    while (job.rows_per_chunk > 16 && panel_ns(job, job.rows_per_chunk) > kLongest)
-      job.rows_per_chunk = (job.rows_per_chunk / 2 + 3) / 4 * 4;
-    job.n_row_chunks = (rows + job.rows_per_chunk - 1) / job.rows_per_chunk;
-    job.rows_per_chunk = (rows + job.n_row_chunks - 1) / job.n_row_chunks;
-    if (job.n_row_chunks > 1) job.rows_per_chunk = (job.rows_per_chunk + 3) / 4 * 4;
-    job.n_row_chunks = (rows + job.rows_per_chunk - 1) / job.rows_per_chunk;
-    total += panel_ns(job, job.rows_per_chunk) *
-             static_cast<float>(job.n_row_chunks * n_panels(job.part[0].weight->n));
+  for (JobCut& cut : cuts) {
+    const BoundJob& job = *cut.job;
+    const uint32_t rows = cut.n_rows;
+    cut.rows_per_chunk = std::min(rows, kMaxLinearRows);
+    while (cut.rows_per_chunk > 16 && panel_ns(job, cut.rows_per_chunk) > kLongest)
+      cut.rows_per_chunk = (cut.rows_per_chunk / 2 + 3) / 4 * 4;
+    cut.n_row_chunks = (rows + cut.rows_per_chunk - 1) / cut.rows_per_chunk;
+    cut.rows_per_chunk = (rows + cut.n_row_chunks - 1) / cut.n_row_chunks;
+    if (cut.n_row_chunks > 1) cut.rows_per_chunk = (cut.rows_per_chunk + 3) / 4 * 4;
+    cut.n_row_chunks = (rows + cut.rows_per_chunk - 1) / cut.rows_per_chunk;
+    total += (panel_ns(job, cut.rows_per_chunk) + decode_ns(job)) *
+             static_cast<float>(cut.n_row_chunks * n_panels(job.part[0].weight->n));
   }
   const float wanted =
       std::clamp(total / static_cast<float>(16 * pool_.n_workers()), kShortest, kLongest);
   uint32_t n = 0;
-  for (BoundJob& job : bound.jobs) {
-    const uint32_t panels = n_panels(job.part[0].weight->n);
-    job.panels_per_chunk =
-        std::clamp(static_cast<uint32_t>(wanted / panel_ns(job, job.rows_per_chunk)), 1u, panels);
-    job.chunk_begin = n;
-    n += (panels + job.panels_per_chunk - 1) / job.panels_per_chunk * job.n_row_chunks;
+  for (JobCut& cut : cuts) {
+    const uint32_t panels = n_panels(cut.job->part[0].weight->n);
+    const float ns = panel_ns(*cut.job, cut.rows_per_chunk) + decode_ns(*cut.job);
+    cut.panels_per_chunk = std::clamp(static_cast<uint32_t>(wanted / ns), 1u, panels);
+    cut.chunk_begin = n;
+    n += (panels + cut.panels_per_chunk - 1) / cut.panels_per_chunk * cut.n_row_chunks;
   }
   return n;
+}
+
+// What the batch's routes say about a phase. Again where a pass goes on at its first chunk, with the same result.
+void CompiledPass::sort_by_expert(const Phase& phase, BoundPhase& bound) {
+  const uint32_t rows = n_rows(phase.rows);
+  if (grouped_by_ != phase.route_op) {
+    const Op& route = program_.ops[phase.route_op];
+    groups_.sort(value_row(route.out, 0), plan_.values[route.out].row_bytes / sizeof(float), rows,
+                 route.params.n_used, route.params.n_expert);
+    grouped_by_ = phase.route_op;
+  }
+  if (phase.kind != PhaseKind::experts) return;
+  expert_cuts_.clear();
+  for (const BoundJob& job : bound.jobs)
+    for (const ExpertGroups::Group& g : groups_.groups())
+      expert_cuts_.push_back(
+          {.job = &job, .row_begin = g.begin, .n_rows = g.n, .expert = g.expert});
+  bound.n_chunks = cut_jobs(expert_cuts_);
 }
 
 Result<Progress> CompiledPass::advance(Execution& execution, Deadline deadline) {
@@ -225,7 +280,9 @@ Result<Progress> CompiledPass::advance(Execution& execution, Deadline deadline) 
                        [](uint32_t stage, const BoundPhase& p) { return stage < p.stage_begin; });
   auto i = static_cast<uint32_t>(after - phases_.begin()) - 1;
   while (execution.phase < n_stages_) {
-    const BoundPhase& bound = phases_[i];
+    BoundPhase& bound = phases_[i];
+    if (execution.chunk == 0 && plan_.phases[i].route_op != kNone)
+      sort_by_expert(plan_.phases[i], bound);
     const uint32_t stage = execution.phase - bound.stage_begin;
     if (execution.chunk < bound.n_chunks) {
       execution.chunk = pool_.run(
@@ -253,7 +310,10 @@ void CompiledPass::run_chunk(uint32_t i, uint32_t stage, uint32_t chunk, uint8_t
       run_rows(phase, phases_[i], chunk, scratch);
       return;
     case PhaseKind::linear:
-      run_linear(phase, phases_[i], chunk, scratch);
+      run_linear(phases_[i].cuts, chunk, scratch);
+      return;
+    case PhaseKind::experts:
+      run_linear(expert_cuts_, chunk, scratch);
       return;
     case PhaseKind::attend:
       run_attend(phase, phases_[i], stage, chunk, scratch);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cpu/attend_plan.h"
+#include "backends/cpu/expert_groups.h"
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/kv_slabs.h"
 #include "backends/cpu/packed_weight.h"
@@ -37,7 +38,7 @@ class CompiledPass {
                                 uint32_t n_workers);
 
  private:
-  // One matrix of a linear phase, with its place in this batch's chunk list.
+  // One matrix of a linear or experts phase.
   struct BoundPart {
     const PackedWeight* weight = nullptr;
     LinearFn fn = nullptr;
@@ -51,11 +52,17 @@ class CompiledPass {
   struct BoundJob {
     const LinearJob* job = nullptr;
     BoundPart part[2];
-    // of the running batch
+  };
+  // A job's rows in this batch, or those of one expert, cut into chunks.
+  struct JobCut {
+    const BoundJob* job = nullptr;
+    uint32_t row_begin = 0, n_rows = 0;  // of the input: rows of the batch, or slots
+    uint32_t expert = 0;
     uint32_t panels_per_chunk = 1, rows_per_chunk = 1, n_row_chunks = 1, chunk_begin = 0;
   };
   struct BoundPhase {
     std::vector<BoundJob> jobs;
+    std::vector<JobCut> cuts;      // [jobs] of a linear phase
     uint32_t rows_per_chunk = 1;   // rows phases, of the running batch
     uint32_t attend_plan = kNone;  // index into attend_plans_
     uint32_t stage_begin = 0, n_stages = 1, n_chunks = 0;
@@ -67,12 +74,14 @@ class CompiledPass {
   Status take_memory();
   Status bind(std::span<const PackedWeight* const> weights);
   Status bind_job(const LinearJob& job, BoundPhase& phase);
+  void reserve_experts(const Phase& phase);
   Status bind_vector(WeightIndex index);  // vectors_[index] is there afterwards
 
   Status begin(const Batch& batch);
   Status check(const Batch& batch) const;
   Status grow_workers();
-  uint32_t cut_linear(const Phase& phase, BoundPhase& bound);
+  uint32_t cut_jobs(std::span<JobCut> cuts) const;
+  void sort_by_expert(const Phase& phase, BoundPhase& bound);
   uint32_t n_rows(RowSpace rows) const {
     return rows == RowSpace::tokens ? batch_->n_rows() : batch_->n_out();
   }
@@ -84,7 +93,8 @@ class CompiledPass {
   void norm_groups(const Op& op, const float* in, float* out, uint32_t width);
   void append_kv(const Op& op, uint32_t row);
   void join_attention(uint32_t op_index, uint32_t row);
-  void run_linear(const Phase& phase, const BoundPhase& bound, uint32_t chunk, uint8_t* scratch);
+  void deal(const DealtValue& value, uint32_t row);
+  void run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint8_t* scratch);
   void run_attend(const Phase& phase, const BoundPhase& bound, uint32_t stage, uint32_t chunk,
                   uint8_t* scratch);
 
@@ -107,6 +117,9 @@ class CompiledPass {
   PassPlan plan_;
   std::vector<BoundPhase> phases_;
   std::vector<AttendPlan> attend_plans_;
+  ExpertGroups groups_;
+  uint32_t grouped_by_ = kNone;      // op of the route that groups_ are of, in the running pass
+  std::vector<JobCut> expert_cuts_;  // of the running experts phase
   std::vector<uint32_t> attend_plan_of_op_;   // [ops]
   std::vector<const PackedWeight*> weights_;  // [weights]
   std::vector<const float*> vectors_;         // [weights] as floats, where an op wants that

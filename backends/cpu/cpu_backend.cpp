@@ -18,8 +18,20 @@ DeviceInfo CpuBackend::info() const {
 
 Result<WeightId> CpuBackend::add_weight(const WeightDesc& desc, const WeightReader& reader,
                                         JobProgress* progress) {
-  LLMRT_ASSIGN(PackedWeight weight, pack_weight(desc, reader, host_->pool(), progress));
+  const std::lock_guard lock(packing_);
+  LLMRT_ASSIGN(PackedWeight weight, pack_weight(desc, reader, host_->pool(), file_rows_, progress));
   return weights_.add(std::make_unique<PackedWeight>(std::move(weight)));
+}
+
+Result<WeightId> CpuBackend::adopt_weight(const WeightDesc& desc, WeightForm form,
+                                          std::span<const uint8_t> bytes) {
+  LLMRT_ASSIGN(PackedWeight weight, borrow_weight(desc, form, bytes));
+  return weights_.add(std::make_unique<PackedWeight>(std::move(weight)));
+}
+
+std::span<const uint8_t> CpuBackend::packed_data(WeightId id) const {
+  const PackedWeight& w = weights_[id];
+  return {w.owned.data(), w.owned.size()};
 }
 
 Result<KvId> CpuBackend::kv_create(std::span<const KvGroup> groups, const KvConfig& config) {
@@ -40,6 +52,10 @@ Result<ExeId> CpuBackend::compile(const Program& program, std::span<const Weight
     const PackedWeight* weight = weights_.find(id);
     if (!weight) return error(Code::internal, "compile: weight %u does not exist", id);
     bound.push_back(weight);
+  }
+  {
+    const std::lock_guard lock(packing_);
+    file_rows_.give_back();
   }
   LLMRT_ASSIGN(std::unique_ptr<CompiledPass> pass,
                CompiledPass::create(program, options, bound, *kv, table_, host_->pool()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 
 #include "backends/cpu/compiled_pass.h"
 #include "backends/cpu/kernel_table.h"
@@ -24,6 +25,10 @@ class CpuBackend final : public Backend {
   Result<WeightId> add_weight(const WeightDesc& desc, const WeightReader& reader,
                               JobProgress* progress) override;
   void remove_weight(WeightId id) override { weights_.remove(id); }
+  uint32_t packed_layout() const override { return kPanelLayout; }
+  Result<WeightId> adopt_weight(const WeightDesc& desc, WeightForm form,
+                                std::span<const uint8_t> bytes) override;
+  std::span<const uint8_t> packed_data(WeightId id) const override;
 
   KvGeometry kv_geometry(const KvGroup& group, const KvConfig& config) const override {
     return {KvSlabs::block_bytes(group, config)};
@@ -53,6 +58,8 @@ class CpuBackend final : public Backend {
  private:
   std::shared_ptr<Host> host_;
   const KernelTable& table_;
+  std::mutex packing_;       // one weight at a time
+  WorkerScratch file_rows_;  // of packing, until the first program
   IdTable<PackedWeight> weights_;
   IdTable<KvSlabs> kv_;
   IdTable<CompiledPass> programs_;

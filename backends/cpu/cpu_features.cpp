@@ -51,21 +51,31 @@ CpuFeatures detect_cpu_features() {
   constexpr int kFma = 12, kOsxsave = 27, kAvx = 28, kF16c = 29;
   if (!bit(one.c, kOsxsave) || !bit(one.c, kAvx)) return f;
   const uint64_t state = enabled_state();
-  constexpr uint64_t kYmm = 0x6, kZmm = 0xe6;  // SSE, AVX | opmask, upper ZMM parts
+  // SSE, AVX | opmask, upper ZMM parts | configuration and data of tiles
+  constexpr uint64_t kYmm = 0x6, kZmm = 0xe6, kTiles = 0x60000;
   if ((state & kYmm) != kYmm) return f;
-  const Leaf seven = cpuid(7);
+  const Leaf seven = cpuid(7), seven_one = seven.a >= 1 ? cpuid(7, 1) : Leaf{};
   f.avx2 = bit(one.c, kFma) && bit(one.c, kF16c) && bit(seven.b, 5);
+  f.avx_vnni = f.avx2 && bit(seven_one.a, 4);
   const bool avx512 = bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31);
   f.avx512_vnni = f.avx2 && avx512 && bit(seven.c, 11) && (state & kZmm) == kZmm;
+  f.amx_int8 = f.avx512_vnni && bit(seven.d, 24) && bit(seven.d, 25) && (state & kTiles) == kTiles;
   return f;
 }
 
 #elif defined(__aarch64__)
 
+namespace {
+bool bit(uint64_t word, int i) { return ((word >> i) & 1u) != 0; }
+}  // namespace
+
 CpuFeatures detect_cpu_features() {
   CpuFeatures f;
-  constexpr uint64_t kAsimdDotprod = uint64_t{1} << 20;
-  f.neon_dotprod = (platform::hardware_capabilities() & kAsimdDotprod) != 0;
+  constexpr int kAsimdDotprod = 20, kSve = 22, kI8mm = 13;  // the last of AT_HWCAP2
+  const platform::HardwareCapabilities has = platform::hardware_capabilities();
+  f.neon_dotprod = bit(has.first, kAsimdDotprod);
+  f.neon_i8mm = f.neon_dotprod && bit(has.second, kI8mm);
+  f.sve = bit(has.first, kSve);
   f.processor = "AArch64 processor";
   return f;
 }

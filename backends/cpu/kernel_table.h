@@ -32,8 +32,10 @@ using LinearFn = void (*)(const LinearArgs&);
 inline constexpr uint32_t kMaxLinearRows = 128;
 
 // Room for the widest stripe of a panel in any expanded form, and stripe sums.
+inline constexpr size_t kMostExpandedBytes = 20480;  // of a superblock
 inline size_t linear_scratch_bytes(uint32_t k) {
-  return (size_t{n_superblocks(k)} / kStripes + 1) * 20480 + size_t{kMaxLinearRows} * 64 + 8192;
+  return (size_t{n_superblocks(k)} / kStripes + 1) * kMostExpandedBytes +
+         size_t{kMaxLinearRows} * 64 + 8192;
 }
 
 // Attention of some query rows over one chunk of 256 keys of one KV head (docs/NUMERICS.md, classes attention f32 and b16).
@@ -91,13 +93,21 @@ struct KernelTable {
   void (*scale)(const float* x, float factor, float* out, uint32_t n);
   void (*softcap)(const float* x, float cap, float* out, uint32_t n);
 
+  // out = | index of the n_used highest scores, as floats | their weights |: OpKind::route of graph/ops.h.
+  void (*route)(const float* scores, float* out, uint32_t n_expert, uint32_t n_used,
+                bool renormalise);
+  // out[i] = sum_r weight[r] * in[r * n + i], r ascending
+  void (*weighted_sum)(const float* in, const float* weight, uint32_t n_terms, float* out,
+                       uint32_t n);
+
   void (*attend)(const AttendArgs&);
   // into <- into joined with part; both as in AttendArgs.
   void (*merge_parts)(float* into, const float* part, uint32_t d_v);
   void (*finish_part)(const float* part, float* out, uint32_t d_v);  // out[j] = o[j] / l
 };
 
-// Tables compiled in and runnable on this processor, best first; the scalar one is always last.
+// Tables compiled in and runnable on this processor, best first; the scalar one is always last. The first call may ask the system for
+// tile registers.
 std::span<const KernelTable* const> available_kernel_tables();
 // The best one, or the one LLMRT_CPU_ISA names if it is available.
 const KernelTable& default_kernel_table();

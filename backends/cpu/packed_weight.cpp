@@ -1,108 +1,62 @@
 #include "backends/cpu/packed_weight.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
-#include <mutex>
 
-#include "backends/cpu/worker_scratch.h"
 #include "base/check.h"
-#include "quant/panel.h"
+#include "base/platform/process.h"
 
 namespace llmrt::cpu {
-namespace {
-
-constexpr uint64_t kReadBytes = 1u << 20;  // bytes of one read, at least one panel
-constexpr uint32_t kChunksPerRun = 64;     // the pool serves others between runs
 
 bool keeps_floats(const WeightDesc& d) {
-  return d.n == 1 && format_of(d.type).numerics == NumericsClass::f32;
+  return d.n == 1 && d.n_expert == 1 && format_of(d.type).numerics == NumericsClass::f32;
 }
 
-Status no_memory(const WeightDesc& d, uint64_t bytes) {
-  return error(Code::out_of_memory, "%s: no memory for %llu bytes", d.name.c_str(),
-               static_cast<unsigned long long>(bytes));
+const uint8_t* PackedWeight::packed_panel(uint32_t p, uint32_t expert, uint8_t* scratch) const {
+  const uint32_t first = p * kPanelRows;
+  pack_panel(type, data + (size_t{expert} * n + first) * row_stride, row_stride,
+             std::min(kPanelRows, n - first), k, scratch);
+  return scratch;
 }
 
-Result<PackedWeight> read_vector(const WeightDesc& d, const WeightReader& reader) {
-  const QuantFormat& f = format_of(d.type);
-  PackedWeight w{d.type, d.n, d.k, true, Buffer::make(packed_bytes(d)), 0};
-  Buffer raw = Buffer::make(row_bytes(f, d.k));
-  if (!w.data || !raw) return no_memory(d, packed_bytes(d));
-  LLMRT_TRY(reader.read(0, raw.data(), raw.size()));
-  f.decode(raw.data(), w.data.as<float>(), d.k);
-  return w;
+void PackedWeight::expect_panels(uint32_t begin, uint32_t end, uint32_t expert) const {
+  const uint32_t last = std::min(n, (end + (end - begin)) * kPanelRows);
+  const uint8_t* matrix = data + size_t{expert} * n * row_stride;
+  const size_t first = size_t{begin} * kPanelRows;
+  platform::expect_reads(matrix + first * row_stride, (last - first) * row_stride);
 }
-
-}  // namespace
 
 uint64_t packed_bytes(const WeightDesc& d) {
   if (keeps_floats(d)) return uint64_t{d.k} * sizeof(float);
-  return uint64_t{n_panels(d.n)} * panel_bytes(d.type, d.k);
+  return uint64_t{d.n_expert} * n_panels(d.n) * panel_bytes(d.type, d.k);
 }
 
 const char* packed_form(const WeightDesc& d) { return keeps_floats(d) ? "F32" : "P16"; }
 
-Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader, ThreadPool& pool,
-                                 const JobProgress* progress) {
-  const QuantFormat& f = format_of(d.type);
-  LLMRT_ASSERT(d.n > 0 && d.k > 0 && d.k % f.block == 0);  // check_shapes() has passed
-  if (keeps_floats(d)) return read_vector(d, reader);
-
-  const uint64_t row = row_bytes(f, d.k);
-  const uint32_t panels = n_panels(d.n);
-  const uint32_t per_chunk = static_cast<uint32_t>(
-      std::min<uint64_t>(panels, std::max<uint64_t>(1, kReadBytes / (row * kPanelRows))));
-  const uint32_t n_chunks = (panels + per_chunk - 1) / per_chunk;
-  const uint64_t read_bytes = uint64_t{per_chunk} * kPanelRows * row;
-
-  PackedWeight w{d.type, d.n, d.k, false, Buffer::make(packed_bytes(d)), panel_bytes(d.type, d.k)};
-  WorkerScratch raw;
-  if (!w.data || !raw.reserve(pool.n_workers(), whole_lines(read_bytes)))
-    return no_memory(d, packed_bytes(d));
-
-  std::atomic<bool> stop{false};
-  std::mutex mutex;
-  Status failure;  // the first one
-  const auto pack_chunk = [&](uint32_t chunk, uint8_t* rows) {
-    if (stop.load(std::memory_order_relaxed)) return;
-    if (progress && progress->cancel.load(std::memory_order_relaxed)) {
-      stop.store(true);
-      return;
-    }
-    const uint32_t first = chunk * per_chunk;
-    const uint32_t n_rows = std::min(d.n - first * kPanelRows, per_chunk * kPanelRows);
-    const uint64_t at = uint64_t{first} * kPanelRows * row;
-    try {  // making the message of a failure may fail
-      Status read = reader.read(at, rows, n_rows * row);
-      if (!read.ok()) {
-        const std::lock_guard lock(mutex);
-        if (!stop.exchange(true)) failure = std::move(read);
-        return;
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!stop.exchange(true)) failure = Status(Code::out_of_memory);
-      return;
-    }
-    for (uint32_t r = 0; r < n_rows; r += kPanelRows)
-      pack_panel(d.type, rows + r * row, row, std::min(kPanelRows, n_rows - r), d.k,
-                 w.data.data() + (first + r / kPanelRows) * w.panel_stride);
-    reader.drop_behind(at, n_rows * row);
-  };
-  for (uint32_t begin = 0; begin < n_chunks && !stop.load(); begin += kChunksPerRun)
-    pool.run(begin, std::min(n_chunks, begin + kChunksPerRun),
-             [&](uint32_t chunk, uint32_t worker) {
-               raw.with(worker, [&](uint8_t* rows) { pack_chunk(chunk, rows); });
-             });
-  if (!failure.ok()) return failure;
-  if (progress && progress->cancel.load()) return error(Code::cancelled, "loading was cancelled");
+Result<PackedWeight> borrow_weight(const WeightDesc& d, WeightForm form,
+                                   std::span<const uint8_t> bytes) {
+  const bool raw = form == WeightForm::file_rows;
+  const size_t row = row_bytes(format_of(d.type), d.k);
+  const uint64_t wanted = raw ? uint64_t{d.n_expert} * d.n * row : packed_bytes(d);
+  if (bytes.size() != wanted || (raw && keeps_floats(d)))
+    return error(Code::internal, "%s: %zu bytes are to be adopted as %s; wanted are %llu",
+                 d.name.c_str(), bytes.size(), raw ? "rows of the file" : packed_form(d),
+                 static_cast<unsigned long long>(wanted));
+  LLMRT_ASSERT(raw || reinterpret_cast<uintptr_t>(bytes.data()) % 64 == 0);
+  PackedWeight w{.type = d.type, .n = d.n, .k = d.k, .is_vector = keeps_floats(d), .is_raw = raw};
+  w.data = bytes.data();
+  if (!w.is_vector) w.panel_stride = panel_bytes(d.type, d.k);
+  if (raw) w.row_stride = row;
   return w;
 }
 
 void decode_weight_row(const PackedWeight& w, uint32_t row, float* out, uint8_t* scratch) {
   if (w.is_vector) {
     std::memcpy(out, w.floats(), size_t{w.k} * sizeof(float));
+    return;
+  }
+  if (w.is_raw) {
+    format_of(w.type).decode(w.data + size_t{row} * w.row_stride, out, w.k);
     return;
   }
   unpack_row(w.type, w.panel(row / kPanelRows), row % kPanelRows, w.k, scratch);
@@ -119,10 +73,12 @@ Result<Buffer> vector_floats(const PackedWeight& w) {
 }
 
 Result<PackedWeight> one_row_matrix(const PackedWeight& v) {
-  const size_t bytes = panel_bytes(DType::f32, v.k);
-  PackedWeight w{DType::f32, 1, v.k, false, Buffer::make(bytes), bytes};
-  if (!w.data) return Status(Code::out_of_memory);
-  pack_panel(DType::f32, v.data.data(), size_t{v.k} * sizeof(float), 1, v.k, w.data.data());
+  PackedWeight w{.type = DType::f32, .n = 1, .k = v.k};
+  w.panel_stride = panel_bytes(DType::f32, v.k);
+  w.owned = Buffer::make(w.panel_stride);
+  if (!w.owned) return Status(Code::out_of_memory);
+  w.data = w.owned.data();
+  pack_panel(DType::f32, v.data, size_t{v.k} * sizeof(float), 1, v.k, w.owned.data());
   return w;
 }
 

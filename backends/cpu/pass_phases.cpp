@@ -30,6 +30,9 @@ void CompiledPass::run_step(const RowStep& step, uint32_t row, uint8_t* scratch)
                       arena_base_ + r.place.offset + size_t{row} * r.place.row_bytes);
       return;
     }
+    case StepKind::deal:
+      deal(plan_.dealt[step.dealt], row);
+      return;
     case StepKind::rope_angles: {
       const RopeTable& t = program_.rope_tables[step.table];
       const auto n = static_cast<uint32_t>(t.inv_freq.size());
@@ -80,9 +83,35 @@ void CompiledPass::run_op(const Op& op, uint32_t row, uint8_t* scratch) {
     case OpKind::gather_rows:
       std::memcpy(out, value_row(op.in[0], batch_->out_rows[row]), size_t{width} * sizeof(float));
       return;
+    case OpKind::route:
+      table_.route(in0, out, o.n_expert, o.n_used, o.renormalise);
+      return;
+    case OpKind::expert_sum:
+      table_.weighted_sum(in0, in1 + o.n_used, o.n_used, out, width);
+      return;
     case OpKind::linear:
+    case OpKind::expert_linear:
     case OpKind::paged_attention:
       return;  // phases of their own
+  }
+}
+
+// A row of the value to a slot of each expert that it chose, rounded once where all read the same.
+void CompiledPass::deal(const DealtValue& value, uint32_t row) {
+  const float* x = value_row(value.value, row);
+  uint8_t* slots = arena_base_ + value.place.offset;
+  const size_t row_bytes = value.place.row_bytes;
+  const uint8_t* first = nullptr;
+  for (uint32_t r = 0; r < value.n_used; ++r) {
+    uint8_t* slot = slots + groups_.slot(row * value.n_used + r) * row_bytes;
+    if (first && !value.own)
+      std::memcpy(slot, first, value.form.group ? row_bytes : size_t{value.k} * sizeof(float));
+    else if (value.form.group)
+      table_.quantize(x, value.form, slot);
+    else
+      std::memcpy(slot, x, size_t{value.k} * sizeof(float));
+    first = slot;
+    if (value.own) x += value.k;
   }
 }
 
@@ -124,16 +153,33 @@ void CompiledPass::join_attention(uint32_t op_index, uint32_t row) {
   }
 }
 
-void CompiledPass::run_linear(const Phase& phase, const BoundPhase& bound, uint32_t chunk,
-                              uint8_t* scratch) {
-  const BoundJob* job = &bound.jobs.back();
-  while (job->chunk_begin > chunk) --job;
-  const uint32_t local = chunk - job->chunk_begin;
-  const uint32_t row = local % job->n_row_chunks * job->rows_per_chunk;
-  const uint32_t n = std::min(job->rows_per_chunk, n_rows(phase.rows) - row);
-  const uint32_t n_out = job->part[0].weight->n;
-  const uint32_t panel = local / job->n_row_chunks * job->panels_per_chunk;
-  const uint32_t panel_end = std::min(panel + job->panels_per_chunk, n_panels(n_out));
+void CompiledPass::run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint8_t* scratch) {
+  const auto after =
+      std::upper_bound(cuts.begin(), cuts.end(), chunk,
+                       [](uint32_t c, const JobCut& cut) { return c < cut.chunk_begin; });
+  const JobCut& cut = *(after - 1);
+  const BoundJob& job = *cut.job;
+  const uint32_t local = chunk - cut.chunk_begin;
+  const uint32_t row = local % cut.n_row_chunks * cut.rows_per_chunk;
+  const uint32_t n = std::min(cut.rows_per_chunk, cut.n_rows - row);
+  const uint32_t n_out = job.part[0].weight->n;
+  const uint32_t panel = local / cut.n_row_chunks * cut.panels_per_chunk;
+  const uint32_t panel_end = std::min(panel + cut.panels_per_chunk, n_panels(n_out));
+
+  float* out[kMaxLinearRows];
+  const bool experts = job.job->dealt[0] != kNone;
+  const uint32_t n_used = program_.ops[job.job->op[0]].params.n_used;
+  for (uint32_t r = 0; r < n; ++r) {
+    if (!experts) {
+      out[r] = value_row(job.job->out, row + r);
+      continue;
+    }
+    const uint32_t entry = groups_.entries()[cut.row_begin + row + r];
+    out[r] = value_row(job.job->out, entry / n_used) + size_t{entry % n_used} * n_out;
+  }
+
+  for (uint32_t i = 0; i < job.job->n_parts; ++i)
+    if (job.part[i].weight->is_raw) job.part[i].weight->expect_panels(panel, panel_end, cut.expert);
 
   auto* sums = reinterpret_cast<float*>(scratch);
   LinearArgs args{};
@@ -141,11 +187,13 @@ void CompiledPass::run_linear(const Phase& phase, const BoundPhase& bound, uint3
   args.scratch = scratch + kSumsBytes;
   for (uint32_t p = panel; p < panel_end; ++p) {
     const uint32_t columns = std::min(kPanelRows, n_out - p * kPanelRows);
-    for (uint32_t i = 0; i < job->job->n_parts; ++i) {
-      const BoundPart& part = job->part[i];
-      args.panel = part.weight->panel(p);
-      args.k = part.weight->k;
-      args.in = part.in + size_t{row} * part.in_stride;
+    for (uint32_t i = 0; i < job.job->n_parts; ++i) {
+      const BoundPart& part = job.part[i];
+      const PackedWeight& w = *part.weight;
+      args.panel = w.is_raw ? w.packed_panel(p, cut.expert, scratch + plan_.panel_at)
+                            : w.panel(p, cut.expert);
+      args.k = w.k;
+      args.in = part.in + size_t{cut.row_begin + row} * part.in_stride;
       args.in_stride = part.in_stride;
       args.form = part.form;
       args.format = part.format;
@@ -156,17 +204,17 @@ void CompiledPass::run_linear(const Phase& phase, const BoundPhase& bound, uint3
         for (uint32_t c = 0; c < columns; ++c)
           args.out[r * 16 + c] += part.bias[p * kPanelRows + c];
     }
-    if (job->job->n_parts == 2)
-      table_.glu(sums, sums + kMaxLinearRows * 16, sums, n * 16, job->job->act);
+    if (job.job->n_parts == 2)
+      table_.glu(sums, sums + kMaxLinearRows * 16, sums, n * 16, job.job->act);
     for (uint32_t r = 0; r < n; ++r) {
-      float* out = value_row(job->job->out, row + r) + p * kPanelRows;
+      float* to = out[r] + p * kPanelRows;
       const float* sum = sums + r * 16;
-      if (job->job->residual == kNone) {
-        std::memcpy(out, sum, columns * sizeof(float));
+      if (job.job->residual == kNone) {
+        std::memcpy(to, sum, columns * sizeof(float));
         continue;
       }
-      const float* residual = value_row(job->job->residual, row + r) + p * kPanelRows;
-      for (uint32_t c = 0; c < columns; ++c) out[c] = sum[c] + residual[c];
+      const float* residual = value_row(job.job->residual, row + r) + p * kPanelRows;
+      for (uint32_t c = 0; c < columns; ++c) to[c] = sum[c] + residual[c];
     }
   }
 }

@@ -27,6 +27,7 @@ class Planner {
     if (p_.logits != kNone) ++readers_[p_.logits];
     made_.resize(p_.values.size());
     linear_of_.resize(p_.values.size(), kNone);
+    route_op_.resize(p_.values.size(), kNone);
     appended_.resize(p_.kv_layers.size(), 0);
     angle_made_.resize(p_.rope_tables.size(), false);
     plan_.values.resize(p_.values.size());
@@ -55,6 +56,7 @@ class Planner {
     LinearJob job;
     uint32_t attend_op = kNone;
     bool dead = false;  // its work went into another node
+    uint32_t route_op = kNone;
   };
 
   uint32_t after(ValueId v, RowSpace rows) const {  // level of a row step that reads v
@@ -63,7 +65,7 @@ class Planner {
   }
 
   void add_step(RowSpace rows, uint32_t level, const RowStep& step) {
-    nodes_.push_back({PhaseKind::rows, rows, level, step, {}, kNone, false});
+    nodes_.push_back({PhaseKind::rows, rows, level, step, {}, kNone, false, kNone});
   }
 
   void add_op(uint32_t i) {
@@ -71,6 +73,9 @@ class Planner {
     switch (op.kind) {
       case OpKind::linear:
         add_linear(i);
+        return;
+      case OpKind::expert_linear:
+        add_experts(i);
         return;
       case OpKind::paged_attention:
         add_attention(i);
@@ -90,10 +95,12 @@ class Planner {
       if (v != kNone) level = std::max(level, after(v, rows));
     if (op.kind == OpKind::rope && !angle_made_[op.params.rope_table]) {
       angle_made_[op.params.rope_table] = true;
-      add_step(RowSpace::tokens, 0, {StepKind::rope_angles, kNone, kNone, op.params.rope_table});
+      add_step(RowSpace::tokens, 0,
+               {StepKind::rope_angles, kNone, kNone, op.params.rope_table, kNone});
     }
-    add_step(rows, level, {StepKind::op, i, kNone, kNone});
+    add_step(rows, level, {StepKind::op, i, kNone, kNone, kNone});
     if (op.out != kNone) made_[op.out] = {level, true};
+    if (op.kind == OpKind::route) route_op_[op.out] = i;
     if (op.kind == OpKind::kv_append) appended_[op.params.kv_layer] = level;
   }
 
@@ -111,7 +118,7 @@ class Planner {
     const uint32_t level = after(x, p_.values[x].rows);
     plan_.rounded.push_back({x, activation_form(p_.values[x].width, format.group), {}});
     rounded_level_.push_back(level);
-    add_step(p_.values[x].rows, level, {StepKind::round, kNone, rounded, kNone});
+    add_step(p_.values[x].rows, level, {StepKind::round, kNone, rounded, kNone, kNone});
     return level;
   }
 
@@ -122,7 +129,53 @@ class Planner {
     const uint32_t level = prepare_input(op, job.rounded[0]) + 1;
     job.out = op.out;
     linear_of_[op.out] = static_cast<uint32_t>(nodes_.size());
-    nodes_.push_back({PhaseKind::linear, p_.values[op.out].rows, level, {}, job, kNone, false});
+    nodes_.push_back(
+        {PhaseKind::linear, p_.values[op.out].rows, level, {}, job, kNone, false, kNone});
+    made_[op.out] = {level, false};
+  }
+
+  // The input of expert_linear op i, dealt to the experts; level: when it is there. Every row's route must be there before one is dealt.
+  uint32_t deal_input(const Op& op, uint32_t& dealt) {
+    const ValueId x = op.in[0];
+    const uint32_t route_op = route_op_[op.in[1]];
+    const WeightDesc& w = p_.weights[op.weight];
+    const QuantFormat& format = format_of(w.type);
+    const uint32_t group = format.numerics == NumericsClass::f32 ? 0 : format.group;
+    for (dealt = 0; dealt < plan_.dealt.size(); ++dealt) {
+      const DealtValue& d = plan_.dealt[dealt];
+      if (d.value == x && d.route_op == route_op && d.k == w.k && d.form.group == group)
+        return dealt_level_[dealt];
+    }
+    const uint32_t level = std::max(made_[x].level, made_[op.in[1]].level) + 1;
+    const bool own = p_.values[x].width != w.k;
+    plan_.dealt.push_back({x,
+                           route_op,
+                           w.k,
+                           op.params.n_used,
+                           own,
+                           group ? activation_form(w.k, group) : ActivationForm{},
+                           {}});
+    dealt_level_.push_back(level);
+    add_step(p_.values[x].rows, level, {StepKind::deal, kNone, kNone, kNone, dealt});
+    nodes_.back().route_op = route_op;
+    return level;
+  }
+
+  void add_experts(uint32_t i) {
+    const Op& op = p_.ops[i];
+    LinearJob job;
+    job.op[0] = i;
+    const uint32_t level = deal_input(op, job.dealt[0]) + 1;
+    job.out = op.out;
+    linear_of_[op.out] = static_cast<uint32_t>(nodes_.size());
+    nodes_.push_back({PhaseKind::experts,
+                      p_.values[op.out].rows,
+                      level,
+                      {},
+                      job,
+                      kNone,
+                      false,
+                      route_op_[op.in[1]]});
     made_[op.out] = {level, false};
   }
 
@@ -136,12 +189,14 @@ class Planner {
   bool fuse_glu(const Op& op) {
     Node* gate = private_linear(op.in[0]);
     Node* up = private_linear(op.in[1]);
-    if (!gate || !up || gate == up || gate->level != up->level || gate->rows != up->rows ||
-        gate->job.n_parts != 1 || up->job.n_parts != 1)
+    if (!gate || !up || gate == up || gate->kind != up->kind || gate->route_op != up->route_op ||
+        gate->level != up->level || gate->rows != up->rows || gate->job.n_parts != 1 ||
+        up->job.n_parts != 1)
       return false;
     gate->job.n_parts = 2;
     gate->job.op[1] = up->job.op[0];
     gate->job.rounded[1] = up->job.rounded[0];
+    gate->job.dealt[1] = up->job.dealt[0];
     gate->job.act = op.params.act;
     gate->job.out = op.out;
     up->dead = true;
@@ -154,7 +209,9 @@ class Planner {
     for (uint32_t side = 0; side < 2; ++side) {
       const ValueId other = op.in[1 - side];
       Node* node = private_linear(op.in[side]);
-      if (!node || op.in[0] == op.in[1] || node->job.n_parts != 1) continue;
+      if (!node || node->kind != PhaseKind::linear || op.in[0] == op.in[1] ||
+          node->job.n_parts != 1)
+        continue;
       if (made_[other].level >= node->level || p_.values[other].rows != node->rows) continue;
       node->job.residual = other;
       node->job.out = op.out;
@@ -171,8 +228,8 @@ class Planner {
     const uint32_t level = std::max(
         {made_[op.in[0]].level + 1, appended_[op.params.kv_layer] + 1, next_attend_level_});
     next_attend_level_ = level + 2;
-    nodes_.push_back({PhaseKind::attend, RowSpace::tokens, level, {}, {}, i, false});
-    add_step(RowSpace::tokens, level + 1, {StepKind::join_attention, i, kNone, kNone});
+    nodes_.push_back({PhaseKind::attend, RowSpace::tokens, level, {}, {}, i, false, kNone});
+    add_step(RowSpace::tokens, level + 1, {StepKind::join_attention, i, kNone, kNone, kNone});
     made_[op.out] = {level + 1, true};
   }
 
@@ -182,17 +239,18 @@ class Planner {
       if (!nodes_[i].dead) order.push_back(i);
     const auto key = [this](uint32_t i) {
       const Node& n = nodes_[i];
-      return std::tuple(n.level, n.kind, n.rows, n.kind == PhaseKind::attend ? n.attend_op : 0u);
+      return std::tuple(n.level, n.kind, n.rows, n.route_op,
+                        n.kind == PhaseKind::attend ? n.attend_op : 0u);
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
     for (size_t at = 0; at < order.size(); ++at) {
       const Node& n = nodes_[order[at]];
       if (at == 0 || key(order[at]) != key(order[at - 1]))
-        plan_.phases.push_back({n.kind, n.rows, n.level, {}, {}, n.attend_op});
+        plan_.phases.push_back({n.kind, n.rows, n.level, {}, {}, n.attend_op, n.route_op});
       Phase& phase = plan_.phases.back();
       if (n.kind == PhaseKind::rows) phase.steps.push_back(n.step);
-      if (n.kind == PhaseKind::linear) phase.jobs.push_back(n.job);
+      if (n.kind == PhaseKind::linear || n.kind == PhaseKind::experts) phase.jobs.push_back(n.job);
     }
   }
 
@@ -201,9 +259,10 @@ class Planner {
     const auto n_rows = [this](RowSpace rows) {
       return uint64_t{rows == RowSpace::tokens ? o_.max_rows : o_.max_out};
     };
-    const auto add_piece = [&](Place& place, uint32_t row_bytes, RowSpace rows) {
+    const auto add_piece = [&](Place& place, uint32_t row_bytes, RowSpace rows,
+                               uint32_t n_used = 1) {
       place.row_bytes = row_bytes;
-      pieces.push_back({&place, whole_lines(row_bytes * n_rows(rows))});
+      pieces.push_back({&place, whole_lines(row_bytes * n_rows(rows) * n_used)});
     };
     for (ValueId v = 0; v < p_.values.size(); ++v) {
       const uint32_t bytes = static_cast<uint32_t>(whole_lines(uint64_t{p_.values[v].width} * 4));
@@ -215,8 +274,14 @@ class Planner {
       add_piece(plan_.angles[t],
                 static_cast<uint32_t>(whole_lines(p_.rope_tables[t].inv_freq.size() * 8)),
                 RowSpace::tokens);
+    for (DealtValue& d : plan_.dealt)
+      add_piece(
+          d.place,
+          d.form.group ? d.form.row_bytes : static_cast<uint32_t>(whole_lines(uint64_t{d.k} * 4)),
+          p_.values[d.value].rows, d.n_used);
     const size_t first_rounded = p_.values.size();
     const size_t first_angles = first_rounded + plan_.rounded.size();
+    const size_t first_dealt = first_angles + plan_.angles.size();
 
     uint32_t phase = 0;
     const auto touch = [&](size_t piece) {
@@ -234,6 +299,9 @@ class Planner {
         } else if (s.kind == StepKind::round) {
           touch(plan_.rounded[s.rounded].value);
           touch(first_rounded + s.rounded);
+        } else if (s.kind == StepKind::deal) {
+          touch(plan_.dealt[s.dealt].value);
+          touch(first_dealt + s.dealt);
         } else if (s.kind == StepKind::join_attention) {
           touch_value(p_.ops[s.op].out);
         } else {
@@ -245,7 +313,9 @@ class Planner {
       }
       for (const LinearJob& job : ph.jobs) {
         for (uint32_t i = 0; i < job.n_parts; ++i) {
-          if (job.rounded[i] != kNone)
+          if (job.dealt[i] != kNone)
+            touch(first_dealt + job.dealt[i]);
+          else if (job.rounded[i] != kNone)
             touch(first_rounded + job.rounded[i]);
           else
             touch_value(p_.ops[job.op[i]].in[0]);
@@ -254,6 +324,7 @@ class Planner {
         touch_value(job.out);
       }
       if (ph.kind == PhaseKind::attend) touch_value(p_.ops[ph.attend_op].in[0]);
+      if (ph.route_op != kNone) touch_value(p_.ops[ph.route_op].out);
     }
     if (p_.logits != kNone) pieces[p_.logits].first = UINT32_MAX;  // has its own buffer
     assign_offsets(pieces);
@@ -283,8 +354,12 @@ class Planner {
   void size_buffers() {
     WorkerNeeds needs;
     for (const Op& op : p_.ops) {
-      if (op.kind == OpKind::linear)
-        needs.linear_k = std::max(needs.linear_k, p_.weights[op.weight].k);
+      if (op.kind == OpKind::linear || op.kind == OpKind::expert_linear) {
+        const WeightDesc& w = p_.weights[op.weight];
+        needs.linear_k = std::max(needs.linear_k, w.k);
+        if (o_.raw_weights)
+          needs.panel_bytes = std::max(needs.panel_bytes, panel_bytes(w.type, w.k));
+      }
       if (op.kind == OpKind::embed)
         needs.embed_k = std::max(needs.embed_k, p_.weights[op.weight].k);
       if (op.kind != OpKind::paged_attention) continue;
@@ -295,6 +370,7 @@ class Planner {
                                           part_floats(op.params.d_v) * sizeof(float));
     }
     plan_.worker_bytes = worker_bytes(needs);
+    plan_.panel_at = panel_scratch_at(needs);
     if (p_.logits != kNone) {
       plan_.values[p_.logits].row_bytes = p_.n_vocab * 4;
       plan_.logits_bytes = uint64_t{o_.max_out} * p_.n_vocab * 4;
@@ -308,10 +384,12 @@ class Planner {
   std::vector<uint32_t> readers_;    // [values] ops that read it
   std::vector<Made> made_;           // [values]
   std::vector<uint32_t> linear_of_;  // [values] node that makes it as a linear
+  std::vector<uint32_t> route_op_;   // [values] op that makes it, of routes
   std::vector<uint32_t> appended_;   // [kv_layers] level of its kv_append
   uint32_t next_attend_level_ = 0;
   std::vector<bool> angle_made_;         // [rope_tables]
   std::vector<uint32_t> rounded_level_;  // [plan_.rounded]
+  std::vector<uint32_t> dealt_level_;    // [plan_.dealt]
 };
 
 }  // namespace

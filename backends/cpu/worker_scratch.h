@@ -15,9 +15,9 @@ inline size_t whole_lines(size_t n) { return (n + 63) / 64 * 64; }
 
 class WorkerScratch {
  public:
-  // slot_bytes: whole lines. False: no memory; what was there stays.
+  // Slots of at least slot_bytes, whole lines. False: no memory; what was there stays.
   bool reserve(uint32_t n_workers, size_t slot_bytes) {
-    if (buffer_ && n_workers <= n_ && slot_bytes == slot_bytes_) return true;
+    if (buffer_ && n_workers <= n_ && slot_bytes <= slot_bytes_) return true;
     Buffer more = Buffer::make(bytes_for(n_workers, slot_bytes));
     if (!more) return false;
     more.fault_in(more.size());
@@ -25,6 +25,11 @@ class WorkerScratch {
     n_ = n_workers;
     slot_bytes_ = slot_bytes;
     return true;
+  }
+  void give_back() {
+    buffer_.reset();
+    n_ = 0;
+    slot_bytes_ = 0;
   }
   static size_t bytes_for(uint32_t n_workers, size_t slot_bytes) {
     return (size_t{n_workers} + 1) * slot_bytes;

@@ -1,4 +1,5 @@
-// The AVX-512 VNNI table, its instructions emulated (avx512_emulation.h): the same kernel files as isa/avx512_vnni.cpp.
+// The AVX-512 VNNI and the AMX table, their instructions emulated: the same kernel files as isa/avx512_vnni.cpp and isa/amx_int8.cpp.
+#include "amx_emulation.h"
 #include "avx512_emulation.h"
 #include "backends/cpu/isa/begin_isa.inl.h"
 
@@ -18,13 +19,21 @@ namespace {
 #include "backends/cpu/kernels/input_rows.inl.h"
 #include "backends/cpu/isa/avx512/linear.inl.h"
 #include "backends/cpu/kernels/linear_a8.inl.h"
+#include "backends/cpu/isa/amx/linear_tiles.inl.h"
+#include "backends/cpu/isa/amx/types_k.inl.h"
+#include "backends/cpu/isa/amx/types_32.inl.h"
 #include "backends/cpu/isa/make_table.inl.h"
 #include "backends/cpu/isa/avx512/table.inl.h"
+#include "backends/cpu/isa/amx/table.inl.h"
 // clang-format on
 
 }  // namespace
 
-extern const KernelTable kTable;
+extern const KernelTable kTable, kTileTable;
 const KernelTable kTable = make_avx512_table("avx512_emulated");
+const KernelTable kTileTable = make_amx_table("amx_emulated");
+
+bool tiles_are_released();
+bool tiles_are_released() { return !t_tiles.configured; }
 
 }  // namespace llmrt::cpu::avx512_emulated

@@ -1,4 +1,4 @@
-// The AVX-512 instructions that backends/cpu/isa/avx512 and simd/avx512.h use, in plain C++: so that the AVX-512 kernels' logic is
+// The AVX-512 instructions that backends/cpu/isa/avx512, isa/amx and simd/avx512.h use, in plain C++: so that the kernels' logic is
 // tested on machines without them. Only the types of 512 bits are emulated; 128 and 256 bits come from AVX2.
 #pragma once
 
@@ -14,6 +14,7 @@
 #undef _mm512_slli_epi32
 #undef _mm512_srli_epi32
 #undef _mm512_extractf64x4_pd
+#undef _mm512_mask_blend_epi8
 
 // In the namespace of the kernels, so that these names hide the compiler's.
 namespace llmrt::cpu::avx512_emulated {
@@ -114,6 +115,33 @@ inline Int512 _mm512_madd_epi16(const Int512& a, const Int512& b) {
   Lanes<int32_t> r;
   for (int i = 0; i < 16; ++i) r.v[i] = x.v[2 * i] * y.v[2 * i] + x.v[2 * i + 1] * y.v[2 * i + 1];
   return r.bits();
+}
+// Pairs of u8 x s8, each sum kept within int16.
+inline Int512 _mm512_maddubs_epi16(const Int512& u, const Int512& s) {
+  const auto x = Lanes<uint8_t>::of(u);
+  const auto y = Lanes<int8_t>::of(s);
+  Lanes<int16_t> r;
+  for (int i = 0; i < 32; ++i) {
+    const int sum = x.v[2 * i] * y.v[2 * i] + x.v[2 * i + 1] * y.v[2 * i + 1];
+    r.v[i] = static_cast<int16_t>(sum > 32767 ? 32767 : (sum < -32768 ? -32768 : sum));
+  }
+  return r.bits();
+}
+inline Int512 _mm512_sub_epi8(const Int512& a, const Int512& b) {
+  return each<uint8_t>(a, b, [](int x, int y) { return x - y; });
+}
+inline Int512 _mm512_sub_epi16(const Int512& a, const Int512& b) {
+  return each<uint16_t>(a, b, [](int x, int y) { return x - y; });
+}
+// Bytes of b where the mask has a bit.
+inline Int512 _mm512_mask_blend_epi8(uint64_t mask, const Int512& a, const Int512& b) {
+  Int512 r = a;
+  for (int i = 0; i < 64; ++i)
+    if (((mask >> i) & 1u) != 0) r.byte[i] = b.byte[i];
+  return r;
+}
+inline Int512 _mm512_dpwssd_epi32(const Int512& acc, const Int512& a, const Int512& b) {
+  return _mm512_add_epi32(acc, _mm512_madd_epi16(a, b));
 }
 inline Int512 _mm512_dpbusd_epi32(const Int512& acc, const Int512& u, const Int512& s) {
   auto r = Lanes<int32_t>::of(acc);

@@ -15,17 +15,6 @@ std::unique_ptr<Backend> cpu_on(const cpu::KernelTable& table, uint32_t n_worker
   return std::make_unique<cpu::CpuBackend>(test::make_host(n_workers), table);
 }
 
-double relative_rms(std::span<const float> got, std::span<const float> want) {
-  double mean = 0, error = 0, spread = 0;
-  for (float w : want) mean += w;
-  mean /= static_cast<double>(want.size());
-  for (size_t i = 0; i < want.size(); ++i) {
-    error += (got[i] - want[i]) * (got[i] - want[i]);
-    spread += (want[i] - mean) * (want[i] - mean);
-  }
-  return std::sqrt(error / spread);
-}
-
 }  // namespace
 
 TEST_CASE("F16 models with float32 KV give the golden logits and greedy tokens") {
@@ -52,7 +41,7 @@ TEST_CASE("F16 models with bf16 KV stay within 2 percent relative RMS") {
     const auto model = test::load_on(*backend, golden.path, golden.overrides);
     for (const auto& prompt : golden.prompts) {
       test::SimpleRunner runner(*backend, model, {.kv_type = "bf16"});
-      CHECK(relative_rms(runner.run(prompt.ids), prompt.logits) <= 0.02);
+      CHECK(test::bf16_kv_rms(runner.run(prompt.ids), prompt) <= 0.02);
     }
   }
 }
@@ -74,7 +63,7 @@ TEST_CASE(
       for (const auto& prompt : golden.prompts) {
         test::SimpleRunner runner(*backend, model, {.kv_type = "bf16"});
         const auto logits = runner.run(prompt.ids);
-        CHECK(relative_rms(logits, prompt.logits) <= 0.08);
+        CHECK(test::relative_rms(logits, prompt.logits) <= 0.08);
         all.insert(all.end(), logits.begin(), logits.end());
       }
       if (first.empty()) first = all;

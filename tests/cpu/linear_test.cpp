@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "backends/cpu/kernel_table.h"
 #include "base/memory.h"
@@ -55,7 +57,7 @@ TEST_CASE(
           for (uint32_t r = 0; r < n; ++r)
             want[i * n + r] = a8_by_the_rule(type, f.panels.data() + r / 16 * f.panel, r % 16, k,
                                              f.form, f.in.data() + i * f.form.row_bytes, *codes);
-        for (const KernelTable* table : test::kernel_tables()) {
+        for (const KernelTable* table : test::linear_tables()) {
           bool same = true;
           for (uint32_t p = 0; p < n_panels(n); ++p) {
             const float* out = f.run(*table, p, 0, 9);
@@ -79,7 +81,7 @@ TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 
     for (uint32_t k : {256u, 2304u}) {
       const auto x = inputs(70, k);
       A8Linear f(type, 16, k, x);
-      for (const KernelTable* table : test::kernel_tables()) {
+      for (const KernelTable* table : test::linear_tables()) {
         const bool slow = std::string(table->name) != "avx2";
         std::vector<float> alone(70 * 16);
         for (uint32_t i = 0; i < 70; ++i) {
@@ -100,13 +102,54 @@ TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 
     }
 }
 
+TEST_CASE(
+    "a8 linears of 16 rows and more equal the scalar table's of one row, for every type and row "
+    "length") {
+  const FloatScope floats(FloatMode::compute);
+  for (DType type : test::a8_types())
+    for (uint32_t k : {32u, 96u, 256u, 576u, 2304u}) {
+      if (k % format_of(type).block) continue;
+      // Every way to cut rows into blocks of 16, on one K.
+      const uint32_t n_rows = k == 256 ? cpu::kMaxLinearRows : 48;
+      A8Linear f(type, 16, k, inputs(n_rows, k));
+      const auto tables = test::linear_tables();
+      std::vector<float> want(size_t{n_rows} * 16);
+      for (uint32_t i = 0; i < n_rows; ++i)
+        std::copy_n(f.run(*tables.back(), 0, i, 1), 16, &want[i * 16]);
+      for (const KernelTable* table : tables)
+        for (uint32_t m : {16u, 17u, 31u, 32u, 33u, 48u, 127u, 128u}) {
+          if (m > n_rows || (m == 31 && k != 256)) continue;
+          const float* out = f.run(*table, 0, 0, m);
+          bool same = true;
+          for (uint32_t i = 0; i < m * 16; ++i) same = same && same_bits(out[i], want[i]);
+          CAPTURE(table->name);
+          CAPTURE(format_of(type).name);
+          CAPTURE(k);
+          CAPTURE(m);
+          CHECK(same);
+        }
+    }
+}
+
+#if defined(__x86_64__)
+TEST_CASE("a linear by tiles leaves no tile in use") {
+  if (!cpu::find_kernel_table("avx2")) return;
+  const FloatScope floats(FloatMode::compute);
+  for (DType type : {DType::q4_k, DType::q8_0}) {
+    A8Linear f(type, 16, 256, inputs(20, 256));
+    f.run(cpu::avx512_emulated::kTileTable, 0, 0, 20);
+    CHECK(cpu::avx512_emulated::tiles_are_released());
+  }
+}
+#endif
+
 TEST_CASE("extreme codes and activations neither saturate nor overflow") {
   const FloatScope floats(FloatMode::compute);
   auto codes = std::make_unique<PanelCodes>();
   for (DType type : test::a8_types())
     for (int fill : {0x00, 0xff, 0x80, 0x7f, 0x55, 0xaa}) {
       const uint32_t k = 512;
-      const auto x = inputs(14, k);
+      const auto x = inputs(33, k);
       A8Linear f(type, 16, k, x);
       // Scales stay, codes and sub-scales take the pattern.
       const QuantFormat& format = format_of(type);
@@ -115,6 +158,10 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
         unpack_row(type, f.panels.data(), r, k, &rows[r * row_bytes(format, k)]);
       const auto pattern = rows;
       std::fill(rows.begin(), rows.end(), static_cast<uint8_t>(fill));
+      // The largest product of code and sub-scale: (0 - 32) * -128.
+      if (type == DType::q6_k && fill == 0)
+        for (size_t b = 0; b < rows.size(); b += format.block_bytes)
+          std::fill_n(rows.begin() + static_cast<long>(b + 192), 16, uint8_t{0x80});
       const auto keep = [&](size_t at, size_t n) {
         for (size_t b = 0; b < rows.size(); b += format.block_bytes)
           std::copy_n(pattern.begin() + static_cast<long>(b + at), n,
@@ -134,15 +181,18 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
                     ? 4
                     : 2);
       pack_panel(type, rows.data(), row_bytes(format, k), 16, k, f.panels.data());
-      for (const KernelTable* table : test::kernel_tables())
-        for (uint32_t m : {4u, 14u}) {
+      std::vector<float> want;  // of every fifth output
+      for (uint32_t i = 0; i < 33; ++i)
+        for (uint32_t r = 0; r < 16; r += 5)
+          want.push_back(a8_by_the_rule(type, f.panels.data(), r, k, f.form,
+                                        f.in.data() + i * f.form.row_bytes, *codes));
+      for (const KernelTable* table : test::linear_tables())
+        for (uint32_t m : {4u, 14u, 33u}) {
           const float* out = f.run(*table, 0, 0, m);
           bool same = true;
           for (uint32_t i = 0; i < m; ++i)
             for (uint32_t r = 0; r < 16; r += 5)
-              same = same && same_bits(out[i * 16 + r],
-                                       a8_by_the_rule(type, f.panels.data(), r, k, f.form,
-                                                      f.in.data() + i * f.form.row_bytes, *codes));
+              same = same && same_bits(out[i * 16 + r], want[i * 4 + r / 5]);
           CAPTURE(table->name);
           CAPTURE(format.name);
           CAPTURE(fill);
@@ -154,12 +204,14 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
 TEST_CASE("a NaN activation reaches the output of its row and no other") {
   const FloatScope floats(FloatMode::compute);
   for (DType type : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_0, DType::q4_1}) {
-    auto x = inputs(12, 512);
+    auto x = inputs(20, 512);
     x[8][100] = std::numeric_limits<float>::quiet_NaN();
     A8Linear f(type, 16, 512, x);
-    for (const KernelTable* table : test::kernel_tables()) {
-      const float* out = f.run(*table, 0, 0, 12);
-      for (uint32_t i = 0; i < 12; ++i) CHECK(std::isnan(out[i * 16 + 3]) == (i == 8));
+    for (const KernelTable* table : test::linear_tables()) {
+      for (uint32_t m : {12u, 20u}) {
+        const float* out = f.run(*table, 0, 0, m);
+        for (uint32_t i = 0; i < m; ++i) CHECK(std::isnan(out[i * 16 + 3]) == (i == 8));
+      }
     }
   }
 }
@@ -167,9 +219,10 @@ TEST_CASE("a NaN activation reaches the output of its row and no other") {
 TEST_CASE(
     "float32 linears are one fma per k in 8 stripes, and do not depend on the number of rows") {
   const FloatScope floats(FloatMode::compute);
-  // The second five stand for types that have no packed form: class f32 takes any type by its scalar codec.
-  for (DType type : {DType::f32, DType::f16, DType::bf16, DType::iq4_nl, DType::mxfp4, DType::q2_k,
-                     DType::q3_k, DType::iq4_xs})
+  // Class f32 takes any type without a packed form by its scalar codec, one of class a8 too.
+  for (DType type :
+       {DType::f32, DType::f16, DType::bf16, DType::iq4_nl, DType::mxfp4, DType::iq1_m,
+        DType::iq2_xs, DType::iq3_s, DType::tq1_0, DType::nvfp4, DType::q1_0, DType::q2_0})
     for (uint32_t k : {1u, 31u, 64u, 257u, 576u, 768u, 2304u}) {
       const QuantFormat& format = format_of(type);
       if (k % format.block) continue;
@@ -181,7 +234,7 @@ TEST_CASE(
       std::vector<float> w(size_t{16} * k);
       for (uint32_t r = 0; r < 16; ++r)
         format.decode(&rows[r * row_bytes(format, k)], &w[size_t{r} * k], k);
-      for (const KernelTable* table : test::kernel_tables())
+      for (const KernelTable* table : test::linear_tables())
         for (uint32_t m : {1u, 2u, 3u, 5u, 12u, 13u, 70u}) {
           cpu::LinearArgs a{};
           a.panel = panel.data();

@@ -121,7 +121,8 @@ struct Model {
 std::vector<Model> models() {
   return {{test::repo_data("gguf_quant/llama_gqa.Q4_K_M.gguf"), "bf16"},
           {test::repo_data("models/gemma3/gemma3.f16.gguf"), "f32"},
-          {test::repo_data("models/qwen2/qwen2.f16.gguf"), "bf16"}};
+          {test::repo_data("models/qwen2/qwen2.f16.gguf"), "bf16"},
+          {test::repo_data("models/qwen3_moe/qwen3_moe.f16.gguf"), "bf16"}};
 }
 
 }  // namespace
@@ -246,9 +247,10 @@ TEST_CASE("a pool that grows or shrinks while a pass is suspended changes nothin
 }
 
 TEST_CASE("memory is what the plan said") {
-  const int64_t before = allocated_bytes();
-  {
-    Bench bench(models()[0].path, "bf16", 2);
+  for (const Model& m : {models()[0], models()[3]}) {
+    CAPTURE(m.path);
+    const int64_t before = allocated_bytes();
+    Bench bench(m.path, "bf16", 2);
     uint64_t weights = 0;
     for (const WeightDesc& d : bench.model.def.program.weights)
       weights += bench.backend->weight_bytes(d);

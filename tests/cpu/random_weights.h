@@ -7,6 +7,7 @@
 
 #include "base/half.h"
 #include "quant/dtype.h"
+#include "tests/support/block_scales.h"
 
 namespace llmrt::test {
 
@@ -27,35 +28,10 @@ inline std::vector<uint8_t> random_weights(DType type, uint32_t n, uint32_t k, u
     return out;
   }
   for (auto& b : out) b = static_cast<uint8_t>(rng());
-  std::vector<size_t> halves;
-  switch (type) {
-    case DType::q4_1:
-    case DType::q5_1:
-    case DType::q4_k:
-    case DType::q5_k:
-      halves = {0, 2};
-      break;
-    case DType::q6_k:
-      halves = {208};
-      break;
-    case DType::q2_k:
-      halves = {80, 82};
-      break;
-    case DType::q3_k:
-      halves = {108};
-      break;
-    default:
-      halves = {0};
+  for (size_t at = 0; at < out.size(); at += f.block_bytes) {
+    if (type == DType::mxfp4) out[at] = static_cast<uint8_t>(110 + rng() % 25);
+    set_block_scales(type, &out[at], [&] { return unit(rng) * 0.01f; });
   }
-  for (size_t at = 0; at < out.size(); at += f.block_bytes)
-    for (size_t h : halves) {
-      if (type == DType::mxfp4) {
-        out[at] = static_cast<uint8_t>(110 + rng() % 25);
-        continue;
-      }
-      const uint16_t scale = f32_to_f16(unit(rng) * 0.01f);
-      std::memcpy(&out[at + h], &scale, 2);
-    }
   return out;
 }
 

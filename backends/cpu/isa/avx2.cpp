@@ -9,6 +9,7 @@ namespace {
 // Order matters: each file uses the names of those before it.
 // clang-format off
 #include "backends/cpu/simd/avx2.h"
+#include "backends/cpu/simd/dot_maddubs.h"
 #include "backends/cpu/kernels/row_ops.inl.h"
 #include "backends/cpu/kernels/quantize.inl.h"
 #include "backends/cpu/kernels/attention.inl.h"
@@ -17,6 +18,7 @@ namespace {
 #include "backends/cpu/kernels/input_rows.inl.h"
 #include "backends/cpu/isa/avx2/codes.inl.h"
 #include "backends/cpu/isa/avx2/linear_32.inl.h"
+#include "backends/cpu/isa/avx2/linear_8.inl.h"
 #include "backends/cpu/isa/avx2/linear_k.inl.h"
 #include "backends/cpu/isa/avx2/linear.inl.h"
 #include "backends/cpu/kernels/linear_a8.inl.h"
@@ -26,10 +28,10 @@ namespace {
 constexpr KernelTable make_avx2_table() {
   KernelTable t = make_table("avx2", "f32", 80.0f, 20.0f);
   const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
-  set(DType::q4_0, &linear_a8<B32<false, false, 8>>);
-  set(DType::q4_1, &linear_a8<B32<false, true, 0>>);
-  set(DType::q5_0, &linear_a8<B32<true, false, 16>>);
-  set(DType::q5_1, &linear_a8<B32<true, true, 0>>);
+  set(DType::q4_0, &linear_a8<B32<4, false, 8>>);
+  set(DType::q4_1, &linear_a8<B32<4, true, 0>>);
+  set(DType::q5_0, &linear_a8<B32<5, false, 16>>);
+  set(DType::q5_1, &linear_a8<B32<5, true, 0>>);
   set(DType::q8_0, &linear_a8<B8>);
   set(DType::q4_k, &linear_a8<K4<false>>);
   set(DType::q5_k, &linear_a8<K4<true>>);

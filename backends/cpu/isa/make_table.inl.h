@@ -32,6 +32,8 @@ constexpr KernelTable make_table(const char* name, const char* f32_class, float 
   t.add = &add_rows;
   t.scale = &scale_row;
   t.softcap = &softcap_row;
+  t.route = &route_row;
+  t.weighted_sum = &weighted_sum;
   t.attend = &attend;
   t.merge_parts = &merge_parts;
   t.finish_part = &finish_part;

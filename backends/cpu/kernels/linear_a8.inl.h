@@ -24,24 +24,34 @@ void stripe(const LinearArgs& a, const uint8_t* weights, size_t stride, uint32_t
   stripe_rest<T, kExpanded, kA8Rows - 1>(a, weights, stride, row, begin, end);
 }
 
+inline void clear_sums(const LinearArgs& a) {
+  for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
+}
+
+// Superblocks [begin, end) of the panel into the scratch.
+template <class T>
+typename T::Expanded* expand_stripe(const LinearArgs& a, uint32_t begin, uint32_t end) {
+  static_assert(sizeof(typename T::Expanded) <= kMostExpandedBytes);
+  auto* expanded = reinterpret_cast<typename T::Expanded*>(a.scratch);
+  for (uint32_t b = begin; b < end; ++b) {
+    const uint32_t left = (a.k - b * 256) / 32;
+    T::expand(a.panel + size_t{b} * T::kBytes, left < 8 ? left : 8, expanded[b - begin]);
+  }
+  return expanded;
+}
+
 template <class T>
 void linear_a8(const LinearArgs& a) {
-  using Expanded = typename T::Expanded;
-  for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
+  clear_sums(a);
   const uint32_t n_super = n_superblocks(a.k);
   for (uint32_t s = 0; s < kStripes; ++s) {
     const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     if (begin == end) continue;
-    const uint8_t* weights = a.panel + size_t{begin} * T::kBytes;
     if (a.n_rows < kA8ExpandFrom) {
-      stripe<T, false>(a, weights, T::kBytes, begin, end);
+      stripe<T, false>(a, a.panel + size_t{begin} * T::kBytes, T::kBytes, begin, end);
       continue;
     }
-    auto* expanded = reinterpret_cast<Expanded*>(a.scratch);
-    for (uint32_t b = begin; b < end; ++b) {
-      const uint32_t left = (a.k - b * 256) / 32;
-      T::expand(a.panel + size_t{b} * T::kBytes, left < 8 ? left : 8, expanded[b - begin]);
-    }
-    stripe<T, true>(a, a.scratch, sizeof(Expanded), begin, end);
+    expand_stripe<T>(a, begin, end);
+    stripe<T, true>(a, a.scratch, sizeof(typename T::Expanded), begin, end);
   }
 }

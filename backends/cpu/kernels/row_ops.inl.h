@@ -69,3 +69,38 @@ void scale_row(const float* x, float factor, float* out, uint32_t n) {
 void softcap_row(const float* x, float cap, float* out, uint32_t n) {
   for (uint32_t i = 0; i < n; ++i) out[i] = cap * tanh_f32(x[i] / cap);
 }
+
+// One insertion a score: most fail at the first comparison. NaN is above all, so that it reaches every weight.
+inline bool above(float a, float b) { return a > b || (a != a && b == b); }
+
+void route_row(const float* scores, float* out, uint32_t n_expert, uint32_t n_used,
+               bool renormalise) {
+  float* weight = out + n_used;  // at first the score
+  uint32_t n = 0;
+  for (uint32_t e = 0; e < n_expert; ++e) {
+    const float x = scores[e];
+    if (n == n_used && !above(x, weight[n - 1])) continue;
+    uint32_t r = n < n_used ? n++ : n - 1;
+    for (; r > 0 && above(x, weight[r - 1]); --r) {
+      out[r] = out[r - 1];
+      weight[r] = weight[r - 1];
+    }
+    out[r] = static_cast<float>(e);
+    weight[r] = x;
+  }
+  const float largest = weight[0];
+  float total = 0.0f;
+  if (!renormalise)
+    for (uint32_t e = 0; e < n_expert; ++e) total += exp_f32(scores[e] - largest);
+  for (uint32_t r = 0; r < n_used; ++r) {
+    weight[r] = exp_f32(weight[r] - largest);
+    if (renormalise) total += weight[r];
+  }
+  for (uint32_t r = 0; r < n_used; ++r) weight[r] /= total;
+}
+
+void weighted_sum(const float* in, const float* weight, uint32_t n_terms, float* out, uint32_t n) {
+  for (uint32_t i = 0; i < n; ++i) out[i] = 0.0f;
+  for (uint32_t r = 0; r < n_terms; ++r, in += n)
+    for (uint32_t i = 0; i < n; ++i) out[i] = __builtin_fmaf(weight[r], in[i], out[i]);
+}

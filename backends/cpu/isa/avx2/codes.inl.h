@@ -1,7 +1,4 @@
-// AVX2: unsigned codes out of P16 lines. A line of 64 bytes is two registers of [8 rows][4 k], called halves.
-//
-// _mm256_maddubs_epi16 adds two products u8 x s8 in int16 and saturates at 32767. Codes here are at most 63 and activations +-127:
-// 2 * 63 * 127 = 16002. Sums of several stay exact as long as each int16 lane's true value fits, which each user derives.
+// AVX2 and AVX-VNNI: unsigned codes out of P16 lines. A line of 64 bytes is two registers of [8 rows][4 k], called halves.
 
 struct Quads {
   __m256i w[2][2];  // [4 k of the pair][half]
@@ -53,19 +50,17 @@ inline Quads six_bits(const uint8_t* line, const __m256i plane[2], int z) {
 inline Quads byte_codes(const uint8_t* lines) {
   return {{{load256(lines), load256(lines + 32)}, {load256(lines + 64), load256(lines + 96)}}};
 }
+// Signed codes, biased by 128.
+inline Quads flipped(Quads c) {
+  for (auto& quad : c.w)
+    for (__m256i& half : quad)
+      half = _mm256_xor_si256(half, _mm256_set1_epi8(static_cast<char>(0x80)));
+  return c;
+}
 inline void store_quads(uint8_t* lines, const Quads& c) {
   for (int q = 0; q < 2; ++q)
     for (int h = 0; h < 2; ++h)
       _mm256_store_si256(reinterpret_cast<__m256i*>(lines + q * 64 + h * 32), c.w[q][h]);
-}
-
-// acc += w . q in pairs of k per int16 lane. In assembly because GCC 12, free to reorder, keeps all broadcasts of a step alive and
-// spills half of the accumulators.
-inline void multiply_add(__m256i& acc, __m256i w, __m256i q) {
-  __m256i product;
-  __asm__("vpmaddubsw %3, %2, %1\n\tvpaddw %1, %0, %0"
-          : "+x"(acc), "=&x"(product)
-          : "x"(w), "x"(q));
 }
 
 // acc[i][h] += codes . q_i over 8 k.

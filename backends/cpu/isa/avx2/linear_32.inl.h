@@ -1,23 +1,27 @@
-// AVX2, 32-block types. Per block: t = d_j * dx_j; acc = fma(t, I_j, acc), with a minimum fma(t, I_j, fma(m_j * dx_j, S_j, acc)).
-// I_j < 2^24, so sum(c q) - bias * S_j is exact in float as well.
+// AVX2 and AVX-VNNI, 32-block types. Per block: t = d_j * dx_j; acc = fma(t, I_j, acc), with a minimum
+// fma(t, I_j, fma(m_j * dx_j, S_j, acc)). I_j < 2^24, so sum(c q) - bias * S_j is exact in float as well.
 //
-// int16 lanes: 4-bit codes 16 products <= 15 * 127: 30480;  5-bit codes 8 products <= 31 * 127, twice per block: 31496.
+// Narrow sums (simd/dot_maddubs.h), in each int16: 4-bit codes 16 products <= 15 * 127: 30480;  5-bit codes 8 products <= 31 * 127,
+// twice per block: 31496. 8-bit codes do not fit.
 
 struct alignas(64) Expanded32 {
   uint8_t code[64][64];  // [k/4][row][k%4]
   __m256 d[8][2], m[8][2];
 };
-struct alignas(64) Expanded8 {
-  uint8_t low[64][64], high[64][64];  // low and high nibbles of code + 128
-  __m256 d[8][2];
-};
 
-template <bool kFive, bool kMin, int kBias>
+// kBits 4, 5 or 8; codes are unsigned, biased by kBias.
+template <int kBits, bool kMin, int kBias>
 struct B32 {
-  using At = Panel32<kFive ? 5 : 4, kMin>;
+  static_assert(kBits != 8 || !kNarrowSums);
+  using At = Panel32<kBits, kMin>;
+  static constexpr bool kFive = kBits == 5;
+  static constexpr uint32_t kCodeBytes = At::kHighAt;  // of a block
   static constexpr uint32_t kBytes = 8 * At::kBytes;
   using Expanded = Expanded32;
 
+  static const uint8_t* line_at(const uint8_t* sb, uint32_t j, int z) {
+    return sb + j * kCodeBytes + static_cast<uint32_t>(z) * (kCodeBytes / 4);
+  }
   static const uint8_t* plane_at(const uint8_t* sb, uint32_t n, uint32_t j) {
     return sb + n * At::kHighAt + j * 64;
   }
@@ -27,17 +31,20 @@ struct B32 {
   static const uint8_t* m_at(const uint8_t* sb, uint32_t n, uint32_t j) {
     return sb + n * At::kMAt + j * 32;
   }
+  static Quads codes(const uint8_t* line, const __m256i plane[2], int z) {
+    if constexpr (kBits == 8) return flipped(byte_codes(line));
+    if constexpr (kBits == 5) return five_bits(line, plane, z);
+    return four_bits(line);
+  }
 
   static void expand(const uint8_t* sb, uint32_t n, Expanded& e) {
     for (uint32_t j = 0; j < n; ++j) {
       const uint8_t* high = kFive ? plane_at(sb, n, j) : sb;
       const __m256i plane[2] = {load256(high), load256(high + 32)};
 #pragma GCC unroll 4
-      for (int z = 0; z < 4; ++z) {
-        const uint8_t* line = sb + (j * 4 + static_cast<uint32_t>(z)) * 64;
+      for (int z = 0; z < 4; ++z)
         store_quads(e.code[j * 8 + static_cast<uint32_t>(z) * 2],
-                    kFive ? five_bits(line, plane, z) : four_bits(line));
-      }
+                    codes(line_at(sb, j, z), plane, z));
       for (int h = 0; h < 2; ++h) {
         e.d[j][h] = half_scales(d_at(sb, n, j) + 16 * h);
         if constexpr (kMin) e.m[j][h] = half_scales(m_at(sb, n, j) + 16 * h);
@@ -50,7 +57,6 @@ struct B32 {
                          __m256 (*acc)[2]) {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const auto* e = reinterpret_cast<const Expanded*>(sb);
-    const __m256i ones = _mm256_set1_epi16(1);
     for (uint32_t j = 0; j < n; ++j) {
       __m256i plane[2], lanes[R][2], isum[R][2];
       if constexpr (kFive && !kExpanded) {
@@ -65,19 +71,18 @@ struct B32 {
         if constexpr (kExpanded) {
           c = byte_codes(e->code[j * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
-          const uint8_t* line = sb + (j * 4 + static_cast<uint32_t>(z)) * 64;
+          const uint8_t* line = line_at(sb, j, z);
           _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
-          if constexpr (kFive)
-            c = five_bits(line, plane, z);
-          else
-            c = four_bits(line);
+          if constexpr (kBits == 8)
+            _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes + 64, _MM_HINT_T0);
+          c = codes(line, plane, z);
         }
         multiply<R>(c, in.q, b * 256 + j * 32 + static_cast<uint32_t>(z) * 8, lanes);
-        if (kFive && z == 1) {
+        if (kFive && kNarrowSums && z == 1) {
 #pragma GCC unroll 4
           for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
-            for (int h = 0; h < 2; ++h) isum[i][h] = _mm256_madd_epi16(lanes[i][h], ones);
+            for (int h = 0; h < 2; ++h) isum[i][h] = row_sums(lanes[i][h]);
           clear<R>(lanes);
         }
       }
@@ -92,8 +97,8 @@ struct B32 {
         const __m256 s = _mm256_broadcast_ss(in.sum_f32(a, i) + b * 8 + j);
 #pragma GCC unroll 2
         for (int h = 0; h < 2; ++h) {
-          __m256i dot = _mm256_madd_epi16(lanes[i][h], ones);
-          if constexpr (kFive) dot = _mm256_add_epi32(dot, isum[i][h]);
+          __m256i dot = row_sums(lanes[i][h]);
+          if constexpr (kFive && kNarrowSums) dot = _mm256_add_epi32(dot, isum[i][h]);
           __m256 value = _mm256_cvtepi32_ps(dot);
           if constexpr (kBias != 0) value = _mm256_fnmadd_ps(_mm256_set1_ps(kBias), s, value);
           if constexpr (kMin) acc[i][h] = _mm256_fmadd_ps(_mm256_mul_ps(m[h], dx), s, acc[i][h]);
@@ -101,74 +106,5 @@ struct B32 {
         }
       }
     }
-  }
-};
-
-// Q8_0: code + 128 = 16 high + low, both at most 15, so 16 products fit int16 as with 4-bit codes: no sign trick, no widening per step.
-// I = 16 sum(high q) + sum(low q) - 128 S.
-struct B8 {
-  using At = Panel32<8, false>;
-  static constexpr uint32_t kBytes = 8 * At::kBytes;
-  using Expanded = Expanded8;
-
-  static void split(const uint8_t* line, __m256i& low, __m256i& high) {
-    const __m256i v = _mm256_xor_si256(load256(line), _mm256_set1_epi8(static_cast<char>(0x80)));
-    low = low4(v);
-    high = high4(v);
-  }
-
-  static void expand(const uint8_t* sb, uint32_t n, Expanded& e) {
-    for (uint32_t w = 0; w < n * 8; ++w)
-      for (uint32_t h = 0; h < 2; ++h) {
-        __m256i low, high;
-        split(sb + w * 64 + h * 32, low, high);
-        _mm256_store_si256(reinterpret_cast<__m256i*>(e.low[w] + h * 32), low);
-        _mm256_store_si256(reinterpret_cast<__m256i*>(e.high[w] + h * 32), high);
-      }
-    for (uint32_t j = 0; j < n; ++j)
-      for (uint32_t h = 0; h < 2; ++h) e.d[j][h] = half_scales(sb + n * At::kDAt + j * 32 + h * 16);
-  }
-
-  template <int R, bool kExpanded>
-  static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* sb, uint32_t b,
-                         __m256 (*acc)[2]) {
-    const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
-    const auto* e = reinterpret_cast<const Expanded*>(sb);
-    const __m256i ones = _mm256_set1_epi16(1), sixteens = _mm256_set1_epi16(16);
-    for (uint32_t j = 0; j < n; ++j)
-#pragma GCC unroll 1
-      for (uint32_t h = 0; h < 2; ++h) {  // one half at a time: 2 R accumulators
-        __m256i low_sum[R], high_sum[R];
-#pragma GCC unroll 4
-        for (int i = 0; i < R; ++i) low_sum[i] = high_sum[i] = _mm256_setzero_si256();
-#pragma GCC unroll 2
-        for (uint32_t w = 0; w < 8; ++w) {
-          __m256i low, high;
-          if constexpr (kExpanded) {
-            low = load256(e->low[j * 8 + w] + h * 32);
-            high = load256(e->high[j * 8 + w] + h * 32);
-          } else {
-            const uint8_t* line = sb + (j * 8 + w) * 64 + h * 32;
-            if (h == 0) _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
-            split(line, low, high);
-          }
-#pragma GCC unroll 4
-          for (int i = 0; i < R; ++i) {
-            const __m256i q = broadcast4(in.q[i] + b * 256 + j * 32 + w * 4);
-            multiply_add(low_sum[i], low, q);
-            multiply_add(high_sum[i], high, q);
-          }
-        }
-        const __m256 d = kExpanded ? e->d[j][h] : half_scales(sb + n * At::kDAt + j * 32 + h * 16);
-#pragma GCC unroll 4
-        for (int i = 0; i < R; ++i) {
-          const __m256i dot = _mm256_add_epi32(_mm256_madd_epi16(low_sum[i], ones),
-                                               _mm256_madd_epi16(high_sum[i], sixteens));
-          const __m256 s = _mm256_broadcast_ss(in.sum_f32(a, i) + b * 8 + j);
-          const __m256 value = _mm256_fnmadd_ps(_mm256_set1_ps(128.0f), s, _mm256_cvtepi32_ps(dot));
-          const __m256 dx = _mm256_broadcast_ss(in.dx(a, i) + b * 8 + j);
-          acc[i][h] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), value, acc[i][h]);
-        }
-      }
   }
 };

@@ -1,12 +1,12 @@
-// AVX2, 256-block types. Per superblock: I = sum_j sc_j sum(c q), J = sum_j mn_j S_j in int32;
+// AVX2 and AVX-VNNI, 256-block types. Per superblock: I = sum_j sc_j sum(c q), J = sum_j mn_j S_j in int32;
 // acc = fma(fma(d, I, -(dmin * J)), dx, acc).
 //
-// int16 lanes before the multiplication by the sub-scale:
+// Narrow sums (simd/dot_maddubs.h) before the multiplication by the sub-scale, in each int16:
 //   Q4_K  16 products <= 15 * 127:                    30480
 //   Q5_K   8 products <= 31 * 127, twice per 32 k:    31496
 //   Q6_K   8 products (c - 32) q, |c - 32| <= 32:     32512   (sums may wrap on the way; the start value is bias32)
 
-// Sub-scales of both halves, each twice, as the second factor of _mm256_madd_epi16; minimums of two sub-blocks side by side.
+// Sub-scales of both halves as scaled_sums() takes them; minimums of two sub-blocks side by side, as _mm256_madd_epi16 does.
 struct alignas(64) K4Scales {
   __m256i scale[8][2];
   __m256i min[4][2];
@@ -26,10 +26,7 @@ inline void unpack_k4_scales(const uint8_t* packed, K4Scales& out) {
     min[j + 4] = _mm_or_si128(_mm_and_si128(_mm_srli_epi16(p[j + 8], 4), four),
                               _mm_and_si128(_mm_srli_epi16(p[j + 4], 2), top));
   }
-  for (int j = 0; j < 8; ++j) {
-    out.scale[j][0] = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(scale[j], scale[j]));
-    out.scale[j][1] = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(scale[j], scale[j]));
-  }
+  for (int j = 0; j < 8; ++j) unpack_sub_scales(scale[j], out.scale[j]);
   for (int j = 0; j < 4; ++j) {
     out.min[j][0] = _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(min[2 * j], min[2 * j + 1]));
     out.min[j][1] = _mm256_cvtepu8_epi16(_mm_unpackhi_epi8(min[2 * j], min[2 * j + 1]));
@@ -103,13 +100,12 @@ struct K4 {
             c = four_bits(line);
         }
         multiply<R>(c, in.q, k, lanes);
-        if (z == 3 || (kFive && z == 1)) {
+        if (z == 3 || (kFive && kNarrowSums && z == 1)) {
 #pragma GCC unroll 4
           for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
             for (int h = 0; h < 2; ++h)
-              isum[i][h] =
-                  _mm256_add_epi32(isum[i][h], _mm256_madd_epi16(lanes[i][h], s.scale[g][h]));
+              isum[i][h] = _mm256_add_epi32(isum[i][h], scaled_sums(lanes[i][h], s.scale[g][h]));
           if (z == 1) clear<R>(lanes);
         }
       }
@@ -139,10 +135,8 @@ struct K6 {
   using Expanded = K6Expanded;
 
   static void unpack_scale(const uint8_t* sb, uint32_t j, __m256i out[2]) {
-    const __m128i s =
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(sb + At::kScalesAt + 16 * j));
-    out[0] = _mm256_cvtepi8_epi16(_mm_unpacklo_epi8(s, s));
-    out[1] = _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(s, s));
+    unpack_sub_scales(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(sb + At::kScalesAt + 16 * j)), out);
   }
 
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
@@ -179,7 +173,7 @@ struct K6 {
       __m256i lanes[R][2];
 #pragma GCC unroll 4
       for (int i = 0; i < R; ++i)
-        lanes[i][0] = lanes[i][1] = broadcast4(in.bias(a, i) + (b * 16 + j) * 2);
+        lanes[i][0] = lanes[i][1] = sums_from_pairs(broadcast4(in.bias(a, i) + (b * 16 + j) * 2));
 #pragma GCC unroll 2
       for (int z = 0; z < 2; ++z) {
         const uint32_t k = b * 256 + j * 16 + static_cast<uint32_t>(z) * 8;
@@ -197,7 +191,7 @@ struct K6 {
       for (int i = 0; i < R; ++i)
 #pragma GCC unroll 2
         for (int h = 0; h < 2; ++h)
-          isum[i][h] = _mm256_add_epi32(isum[i][h], _mm256_madd_epi16(lanes[i][h], scale[h]));
+          isum[i][h] = _mm256_add_epi32(isum[i][h], scaled_sums(lanes[i][h], scale[h]));
     }
 #pragma GCC unroll 4
     for (int i = 0; i < R; ++i) {

@@ -116,6 +116,18 @@ struct K4 {
   static __m512i plane(const uint8_t* sb, uint32_t g) {
     return kFive ? load512(sb + At::kHighAt + g * 64) : _mm512_setzero_si512();
   }
+  // acc with superblock b of row i.
+  template <int R>
+  static __m512 joined(const LinearArgs& a, const InputRows<R>& in, int i, const K4Scales& s,
+                       uint32_t b, __m512i isum, __m512 acc) {
+    const int16_t* sums = in.sum_i16(a, i) + b * 8;
+    __m512i jsum = _mm512_setzero_si512();
+    for (int j = 0; j < 4; ++j)
+      jsum = _mm512_dpwssd_epi32(jsum, s.min[j], broadcast4(sums + 2 * j));
+    const __m512 t = _mm512_fmsub_ps(s.d, _mm512_cvtepi32_ps(isum),
+                                     _mm512_mul_ps(s.dmin, _mm512_cvtepi32_ps(jsum)));
+    return _mm512_fmadd_ps(t, _mm512_set1_ps(in.dx(a, i)[b]), acc);
+  }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t g = 0; g < 8; ++g)
 #pragma GCC unroll 4
@@ -156,15 +168,7 @@ struct K4 {
         isum[i] = _mm512_add_epi32(isum[i], _mm512_mullo_epi32(dot[i], s.scale[g]));
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < R; ++i) {
-      const int16_t* sums = in.sum_i16(a, i) + b * 8;
-      __m512i jsum = _mm512_setzero_si512();
-      for (int j = 0; j < 4; ++j)
-        jsum = _mm512_add_epi32(jsum, _mm512_madd_epi16(s.min[j], broadcast4(sums + 2 * j)));
-      const __m512 t = _mm512_fmsub_ps(s.d, _mm512_cvtepi32_ps(isum[i]),
-                                       _mm512_mul_ps(s.dmin, _mm512_cvtepi32_ps(jsum)));
-      acc[i] = _mm512_fmadd_ps(t, _mm512_set1_ps(in.dx(a, i)[b]), acc[i]);
-    }
+    for (int i = 0; i < R; ++i) acc[i] = joined(a, in, i, s, b, isum[i], acc[i]);
   }
 };
 
@@ -175,6 +179,12 @@ struct K6 {
 
   static __m512i scale(const uint8_t* sb, uint32_t j) {
     return _mm512_cvtepi8_epi32(load128(sb + At::kScalesAt + 16 * j));
+  }
+  template <int R>
+  static __m512 joined(const LinearArgs& a, const InputRows<R>& in, int i, __m512 d, uint32_t b,
+                       __m512i isum, __m512 acc) {
+    return _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum)),
+                           _mm512_set1_ps(in.dx(a, i)[b]), acc);
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t j = 0; j < 16; ++j) {
@@ -225,9 +235,7 @@ struct K6 {
     }
     const __m512 d = kExpanded ? e->d : half_scales(sb + At::kDAt);
 #pragma GCC unroll 8
-    for (int i = 0; i < R; ++i)
-      acc[i] = _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum[i])),
-                               _mm512_set1_ps(in.dx(a, i)[b]), acc[i]);
+    for (int i = 0; i < R; ++i) acc[i] = joined(a, in, i, d, b, isum[i], acc[i]);
   }
 };
 
@@ -241,6 +249,15 @@ struct B32 {
 
   static __m512i plane(const uint8_t* sb, uint32_t n, uint32_t j) {
     return kBits == 5 ? load512(sb + n * At::kHighAt + j * 64) : _mm512_setzero_si512();
+  }
+  // acc with a block of row i, its number counted from the row's begin.
+  template <int R>
+  static __m512 joined(const LinearArgs& a, const InputRows<R>& in, int i, __m512 d, __m512 m,
+                       uint32_t block, __m512 value, __m512 acc) {
+    const __m512 dx = _mm512_set1_ps(in.dx(a, i)[block]);
+    if constexpr (kMin)
+      acc = _mm512_fmadd_ps(_mm512_mul_ps(m, dx), _mm512_set1_ps(in.sum_f32(a, i)[block]), acc);
+    return _mm512_fmadd_ps(_mm512_mul_ps(d, dx), value, acc);
   }
   static const uint8_t* d_at(const uint8_t* sb, uint32_t n, uint32_t j) {
     return sb + n * At::kDAt + j * 32;
@@ -297,12 +314,11 @@ struct B32 {
       if constexpr (kMin) m = kExpanded ? e->m[j] : half_scales(m_at(sb, n, j));
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i) {
-        const __m512 dx = _mm512_set1_ps(in.dx(a, i)[b * 8 + j]);
-        const __m512 s = _mm512_set1_ps(in.sum_f32(a, i)[b * 8 + j]);
         __m512 value = _mm512_cvtepi32_ps(dot[i]);
-        if constexpr (kBias != 0) value = _mm512_fnmadd_ps(_mm512_set1_ps(kBias), s, value);
-        if constexpr (kMin) acc[i] = _mm512_fmadd_ps(_mm512_mul_ps(m, dx), s, acc[i]);
-        acc[i] = _mm512_fmadd_ps(_mm512_mul_ps(d, dx), value, acc[i]);
+        if constexpr (kBias != 0)
+          value = _mm512_fnmadd_ps(_mm512_set1_ps(kBias),
+                                   _mm512_set1_ps(in.sum_f32(a, i)[b * 8 + j]), value);
+        acc[i] = joined(a, in, i, d, m, b * 8 + j, value, acc[i]);
       }
     }
   }

@@ -1,0 +1,16 @@
+// Which kernels are AMX's own: linears of class a8 of 16 rows and more. Their speed is an estimate between the 256- and the 32-block
+// types: not measured.
+constexpr KernelTable make_amx_table(const char* name) {
+  KernelTable t = make_avx512_table(name);
+  t.a8_macs_per_ns = 450.0f;
+  const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
+  set(DType::q4_0, &linear_tiles<TileB32<4, false, 8>>);
+  set(DType::q4_1, &linear_tiles<TileB32<4, true, 0>>);
+  set(DType::q5_0, &linear_tiles<TileB32<5, false, 16>>);
+  set(DType::q5_1, &linear_tiles<TileB32<5, true, 0>>);
+  set(DType::q8_0, &linear_tiles<TileB32<8, false, 128>>);
+  set(DType::q4_k, &linear_tiles<TileK4<false>>);
+  set(DType::q5_k, &linear_tiles<TileK4<true>>);
+  set(DType::q6_k, &linear_tiles<TileK6>);
+  return t;
+}
