@@ -196,6 +196,9 @@ typedef struct llmrt_runtime_options {
   /* 0 to 19, added to the nice level that the thread begins with */
   int32_t thread_priority;
   int32_t pad0;
+  /* a folder that is there, for what the library may keep from one run to the next: packed weights, where llmrt_model_options asks
+   * for that. Nothing in it is ever deleted; who else may write there can end the process with SIGBUS. NULL or "": none */
+  const char* cache_dir;
 } llmrt_runtime_options;
 
 /* Fills in defaults, at most struct_size bytes; pass sizeof. NULL: does nothing; a size that cannot be right (too small, above
@@ -278,21 +281,32 @@ typedef struct llmrt_model_options {
   int32_t metadata_only; /* 1: no weights; info, metadata, tokenizer and templates work */
   /* "auto" (default; "" is the same) or a device id: "cpu", or "reference", the slow interpreter that kernels are compared with */
   const char* devices;
-  int64_t host_memory_limit; /* bytes the weights may take, 0: no limit but the machine's */
+  /* bytes the weights may take, packed (load_mode 3: what is not left in the file); 0: no limit but the machine's */
+  int64_t host_memory_limit;
   /* NULL: the file's; else template text or chatml, llama3, mistral, gemma, phi3 */
   const char* chat_template;
   /* JSON object {"key": value} laid over the file's metadata; a key that the file does not have is added, a misspelt one too; NULL:
    * none */
   const char* metadata_overrides;
-  /* cpu: "isa=NAME", NAME scalar, avx2, avx512_vnni or neon; NULL: the best there is */
+  /* cpu: "isa=NAME", NAME scalar, avx2, avx_vnni, avx512_vnni, amx_int8, neon, neon_i8mm or sve; NULL: the
+   * best there is */
   const char* backend_options;
   /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
   int32_t timeout_ms;
   int32_t pad0;
   /* how weights come from files, given as path or descriptor; memory and callbacks are read as they are. 0 (default) and 2: by reads;
    * a file that has become shorter, or fails, is ERR_IO. 1: through a read-only mapping that goes when the weights are loaded; a
-   * file that is cut short meanwhile, or fails, ends the process with SIGBUS */
+   * file that is cut short meanwhile, or fails, ends the process with SIGBUS. 3: matrices stay in the mapping, or in the memory they
+   * were given in, as long as the model, take none of their own and are packed at each use: the same bits, several times as slow. A
+   * file that is written to meanwhile changes the answers, one that is cut short or fails ends the process with SIGBUS; not from
+   * callbacks. Where packed weights would not fit into the device's memory_free, 0 is 3, and the log says so at level 3 */
   int32_t load_mode, pad1;
+  /* 1: packed weights are kept in the runtime's cache_dir, in a file of their size, and the next load of the model maps that instead
+   * of packing; processes share its pages, which are the file system's, mostly of 4 KiB: decoding may be slower. The file is found by
+   * the model's hash (llmrt_model_info.hash: delete it after exchanging a damaged model for a whole one) and checked at each load; one
+   * that is damaged is written anew, a folder that takes none costs a warning in the log. 0 with load_mode 3. 0 (default): no file is
+   * written or looked for */
+  int32_t packed_cache, pad2;
 } llmrt_model_options;
 
 /* Fills in defaults, at most struct_size bytes; pass sizeof.
@@ -322,13 +336,16 @@ typedef struct llmrt_model_info {
   /* tokens, tokens, floats, blocks; 0 in a vocabulary-only file */
   int32_t n_vocab, n_ctx_train, n_embd, n_layer;
   int32_t pad0;
-  int64_t n_params, weight_bytes; /* weight_bytes: taken by the loaded weights */
+  int64_t n_params, weight_bytes; /* weight_bytes: of the loaded weights, in memory and mapped */
   uint32_t caps;                  /* 1: can generate (weights are loaded) */
   uint32_t pad1;
   /* "llama", general.name, "Q4_K_M"; hash: hexadecimal, of metadata (overrides included), tensor table, lengths of the files and both
    * ends of each tensor: tells models apart, does not prove that the bytes between are whole. All live as long as the model */
   const char *arch, *name, *quant, *hash;
   const char* isa; /* the device's instruction-set table; "" if metadata_only */
+  /* of weight_bytes: in a mapped file (packed_cache, load_mode 3), or, with load_mode 3, in the memory that they were given in. Pages
+   * of a file are the system's: processes share them, it may drop and read them again, and host_bytes of llmrt_metrics has them not */
+  int64_t mapped_bytes;
 } llmrt_model_info;
 
 /* What the model is. Strings live as long as the model.
@@ -355,7 +372,8 @@ typedef struct llmrt_tensor_info {
   int64_t d0, d1, d2, d3;     /* d0: row length; 1 beyond n_dims */
   int64_t bytes, file_offset; /* in the file; offset from the start of its part */
   int32_t shard, pad0;        /* part of a split file, from 0 */
-  /* what the device keeps it as: "P16" (as many bits as in the file, 16 rows side by side) or "F32"; "" if it is not loaded */
+  /* what the device keeps it as: "P16" (as many bits as in the file, 16 rows side by side), "F32", or "file" (load_mode 3: as it is
+   * there); "" if it is not loaded */
   const char* packed_as;
 } llmrt_tensor_info;
 
@@ -436,7 +454,8 @@ typedef struct llmrt_metrics {
   /* bytes; kv_used: what requests hold, without prefixes kept for later ones. kv_used / kv_total and busy_share tell how well the engine
    * is used */
   int64_t kv_used, kv_total;
-  int64_t weight_bytes, host_bytes; /* host_bytes: all memory of the library in this process */
+  /* weight_bytes: in memory and mapped; host_bytes: all memory of the library in this process, mapped files not */
+  int64_t weight_bytes, host_bytes;
   /* submit to first text; percentiles over the last 60 s */
   double ttft_ms_p50, ttft_ms_p95, ttft_ms_p99;
   double itl_ms_p50, itl_ms_p95, itl_ms_p99;       /* between two tokens of a request */
@@ -471,8 +490,8 @@ typedef struct llmrt_plan_info {
   /* tokens of one sequence, at most n_ctx_train or ctx_tokens; 0: weights alone do not fit */
   int32_t max_ctx_that_fits;
   int32_t pad0;
-  /* bytes. kv: the most the cache will take, as kv_budget says; one sequence takes at most kv_per_token times its tokens, in whole
-   * blocks */
+  /* bytes. weights: packed, whether a packed_cache has them or not; load_mode 3: what is not left in the file. kv: the most the cache
+   * will take, as kv_budget says; one sequence takes at most kv_per_token times its tokens, in whole blocks */
   int64_t weights, kv, kv_per_token, compute;
   int64_t host_total, device_total; /* bytes needed in host memory and on devices with their own */
 } llmrt_plan_info;

@@ -205,6 +205,7 @@ int bench(const BenchArgs& args) {
 Command add_bench(CLI::App& app) {
   auto args = std::make_shared<BenchArgs>();
   args->model.add_computing(app);
+  args->model.add_cache_dir(app);
   args->engine.add_to(app);
   add_number(app, "-p", args->prompt, "prompt tokens, 0: no prefill")->capture_default_str();
   add_number(app, "-n", args->n, "decode steps, 0: no decode")->capture_default_str();

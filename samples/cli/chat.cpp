@@ -185,6 +185,7 @@ class Chat {
 Command add_chat(CLI::App& app) {
   auto args = std::make_shared<ChatArgs>();
   args->model.add_computing(app);
+  args->model.add_cache_dir(app);
   args->model.add_chat_template(app);
   args->engine.add_to(app);
   args->gen.add_to(app);

@@ -2,6 +2,10 @@
 
 #include <sched.h>
 #include <sys/utsname.h>
+#if defined(__x86_64__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include <cstdio>
 #include <fstream>
@@ -36,13 +40,27 @@ struct TableNeeds {
 
 std::vector<TableNeeds> table_needs() {
 #if defined(__x86_64__)
-  return {{"avx512_vnni", {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni"}},
+  return {{"amx_int8",
+           {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni", "amx_tile", "amx_int8"}},
+          {"avx512_vnni", {"avx512f", "avx512bw", "avx512vl", "avx512dq", "avx512_vnni"}},
+          {"avx_vnni", {"avx2", "fma", "f16c", "avx_vnni"}},
           {"avx2", {"avx2", "fma", "f16c"}},
           {"scalar", {}}};
 #elif defined(__aarch64__)
-  return {{"neon", {"asimddp"}}, {"scalar", {}}};
+  return {
+      {"neon_i8mm", {"asimddp", "i8mm"}}, {"sve", {"sve"}}, {"neon", {"asimddp"}}, {"scalar", {}}};
 #else
   return {{"scalar", {}}};
+#endif
+}
+
+// A system may know the processor's tile registers and yet refuse them to this process: the library asks, and so does this.
+bool tiles_refused() {
+#if defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) != 0;
+#else
+  return true;
 #endif
 }
 
@@ -81,6 +99,8 @@ std::vector<TableCheck> check_tables() {
     TableCheck check{table.name, {}};
     for (const char* flag : table.flags)
       if (!flags.contains(flag)) check.missing.emplace_back(flag);
+    if (check.missing.empty() && table.name == std::string_view("amx_int8") && tiles_refused())
+      check.missing.emplace_back("the system's permission to use tiles (arch_prctl)");
     checks.push_back(std::move(check));
   }
   return checks;

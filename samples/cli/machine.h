@@ -8,7 +8,7 @@ namespace cli {
 // Which instruction-set tables this processor could run, and what the better ones lack.
 struct TableCheck {
   const char* name;
-  std::vector<std::string> missing;  // processor flags
+  std::vector<std::string> missing;  // processor flags, or what the system refuses
 };
 std::vector<TableCheck> check_tables();
 

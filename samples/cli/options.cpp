@@ -38,9 +38,9 @@ std::string overrides_json(const std::vector<std::string>& overrides) {
 }
 
 int32_t load_mode_number(const std::string& name) {
-  const std::array<const char*, 3> names = {"auto", "mmap", "read"};  // 0, 1, 2
+  const std::array<const char*, 4> names = {"auto", "mmap", "read", "raw"};  // 0 to 3
   const auto at = std::find(names.begin(), names.end(), name);
-  if (at == names.end()) fail_usage("--load-mode " + name + ": wanted is auto, mmap or read");
+  if (at == names.end()) fail_usage("--load-mode " + name + ": wanted is auto, mmap, read or raw");
   return static_cast<int32_t>(at - names.begin());
 }
 
@@ -64,12 +64,26 @@ struct ModelOptions {
     llmrt_model_options_init(&c, sizeof c);
     c.devices = args.device.c_str();
     c.load_mode = load_mode_number(args.load_mode);
+    c.packed_cache = args.cache_dir.empty() ? 0 : 1;
+    if (c.packed_cache == 1 && args.load_mode == "raw")
+      fail_usage("--cache-dir keeps packed weights, and --load-mode raw packs none");
     if (!overrides.empty()) c.metadata_overrides = overrides.c_str();
     if (!chat_template.empty()) c.chat_template = chat_template.c_str();
   }
   std::string overrides, chat_template;
   llmrt_model_options c;
 };
+
+constexpr int32_t kLogLines = 16;
+
+// What the log says of the folder that packed weights were to be kept in. LLMRT_LOG shows it already.
+void show_warnings(llmrt_runtime* runtime) {
+  if (std::getenv("LLMRT_LOG")) return;
+  int32_t level = 0;
+  char* line = nullptr;
+  while (llmrt_runtime_next_log(runtime, &level, &line) == LLMRT_OK)
+    std::fprintf(stderr, "llmrt: %s\n", take_text(line).c_str());
+}
 
 Owned<llmrt_source> open_source(const ModelArgs& args) {
   llmrt_source* source = nullptr;
@@ -228,21 +242,31 @@ void ModelArgs::add_planning(CLI::App& app) {
 
 void ModelArgs::add_computing(CLI::App& app) {
   add_planning(app);
-  app.add_option("--load-mode", load_mode, "how weights are read: auto, mmap or read")
+  app.add_option(
+         "--load-mode", load_mode,
+         "how weights are read: auto, mmap, read, or raw: they stay in the file, for models "
+         "larger than memory")
       ->capture_default_str();
+}
+
+void ModelArgs::add_cache_dir(CLI::App& app) {
+  app.add_option("--cache-dir", cache_dir,
+                 "FOLDER where packed weights are kept, so that the next load only maps them");
 }
 
 Loaded load(const ModelArgs& args, bool metadata_only) {
   Loaded loaded;
-  if (args.threads != 0) {
+  ModelOptions options(args);
+  if (args.threads != 0 || !args.cache_dir.empty()) {
     llmrt_runtime_options o;
     llmrt_runtime_options_init(&o, sizeof o);
     o.worker_threads = args.threads;
+    o.cache_dir = args.cache_dir.c_str();
+    o.log_queue = kLogLines;
     llmrt_runtime* runtime = nullptr;
     check(llmrt_runtime_create(&o, &runtime));
     loaded.runtime.reset(runtime);
   }
-  ModelOptions options(args);
   options.c.metadata_only = metadata_only ? 1 : 0;
   const Owned<llmrt_source> source = open_source(args);
   const double begin = seconds_now();
@@ -259,6 +283,7 @@ Loaded load(const ModelArgs& args, bool metadata_only) {
   }
   bar.clear();
   check(status);
+  if (!args.cache_dir.empty()) show_warnings(loaded.runtime.get());
   llmrt_model* model = nullptr;
   check(llmrt_job_take_model(job, &model));
   loaded.model.reset(model);

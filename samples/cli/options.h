@@ -19,6 +19,7 @@ struct ModelArgs {
   std::string chat_template;           // name or file
   std::vector<std::string> overrides;  // KEY=VALUE
   std::string load_mode = "auto";
+  std::string cache_dir;  // folder of packed weights; empty: none
   CLI::Option* add_path(CLI::App& app);
   void add_threads(CLI::App& app);
   CLI::Option* add_device(CLI::App& app);
@@ -27,6 +28,7 @@ struct ModelArgs {
   // All but the template and how weights are read: what a plan takes.
   void add_planning(CLI::App& app);
   void add_computing(CLI::App& app);  // a plan's, and how weights are read
+  void add_cache_dir(CLI::App& app);
 };
 
 struct Loaded {

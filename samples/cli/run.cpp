@@ -126,6 +126,7 @@ int run(RunArgs& args) {
 Command add_run(CLI::App& app) {
   auto args = std::make_shared<RunArgs>();
   args->model.add_computing(app);
+  args->model.add_cache_dir(app);
   args->model.add_chat_template(app);
   args->engine.add_to(app);
   args->gen.add_to(app);

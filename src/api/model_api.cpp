@@ -7,6 +7,7 @@
 #include "api/text.h"
 #include "graph/backend_registry.h"
 #include "quant/dtype.h"
+#include "runtime/load_weights.h"
 
 namespace llmrt::api {
 namespace {
@@ -26,6 +27,11 @@ Result<LoadOrder> read_order(const llmrt_runtime* runtime, SourceParts source,
   order.timeout_ms = o.timeout_ms;
   LLMRT_ASSIGN(const auto r, runtime_or_default(runtime));
   order.host = r->host();
+  if (o.packed_cache != 0) {
+    if (r->cache_dir.empty())
+      return refuse("packed_cache", "1", "0, because the runtime has no cache_dir");
+    order.options.cache_dir = r->cache_dir;
+  }
   // With metadata_only no backend is made that would look at the device's name.
   if (order.options.metadata_only && order.options.devices != "auto")
     LLMRT_TRY(
@@ -70,8 +76,10 @@ const char* type_name_of(uint32_t ggml_type) {
 ModelObject::ModelObject(std::shared_ptr<const LoadedModel> loaded) : model(std::move(loaded)) {
   if (!model->backend) return;
   device = model->backend->info().id;
-  for (const WeightDesc& desc : model->def.program.weights)
-    packed_as.emplace(desc.name, model->backend->packed_as(desc));
+  for (const WeightDesc& desc : model->def.program.weights) {
+    const bool in_file = model->raw_weights && stays_in_file(desc);
+    packed_as.emplace(desc.name, in_file ? "file" : model->backend->packed_as(desc));
+  }
 }
 
 }  // namespace llmrt::api
@@ -144,6 +152,7 @@ llmrt_status llmrt_model_get_info(const llmrt_model* model, llmrt_model_info* ou
     info.quant = loaded.def.quant.c_str();
     info.hash = loaded.hash.c_str();
     info.isa = loaded.isa.c_str();
+    info.mapped_bytes = loaded.mapped_bytes;
     return write_out(info, out);
   };
 }

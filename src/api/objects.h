@@ -57,6 +57,7 @@ struct RuntimeCore {
 
 struct RuntimeObject final : Object {
   std::shared_ptr<RuntimeCore> core;
+  std::string cache_dir;  // empty: none
   std::mutex devices_mutex;
   struct Device {
     std::unique_ptr<Backend> backend;

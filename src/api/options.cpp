@@ -212,6 +212,7 @@ Status check(const llmrt_runtime_options& o) {
   LLMRT_TRY(check_range("log_queue", o.log_queue, 0, 1 << 20));
   LLMRT_TRY(check_range("worker_threads", o.worker_threads, 0, kMaxWorkers));
   LLMRT_TRY(check_range("thread_priority", o.thread_priority, 0, kMaxPriority));
+  LLMRT_TRY(optional_text("cache_dir", o.cache_dir).status());
   if ((o.alloc == nullptr) != (o.dealloc == nullptr))
     return refuse("alloc", o.alloc ? "set without dealloc" : "NULL with dealloc set",
                   "both or neither");
@@ -225,9 +226,12 @@ Result<ModelOptions> to_model_options(const llmrt_model_options& o) {
   LLMRT_TRY(check_flag("metadata_only", o.metadata_only));
   LLMRT_TRY(check_range("host_memory_limit", o.host_memory_limit, 0, kNoMost));
   LLMRT_TRY(llmrt::check(limits::kTimeoutMs, o.timeout_ms));
-  LLMRT_TRY(check_range("load_mode", o.load_mode, 0, 2));
+  LLMRT_TRY(check_range("load_mode", o.load_mode, 0, 3));
+  LLMRT_TRY(check_flag("packed_cache", o.packed_cache));
+  if (o.packed_cache != 0 && o.load_mode == 3)
+    return refuse("packed_cache", "1", "0, because load_mode is 3 and nothing is packed");
   m.metadata_only = o.metadata_only != 0;
-  m.maps_files = o.load_mode == 1;
+  m.load_mode = static_cast<LoadMode>(o.load_mode);
   m.host_memory_limit = o.host_memory_limit;
   LLMRT_ASSIGN(m.chat_template, copied("chat_template", o.chat_template));
   LLMRT_TRY(check_template(m.chat_template));

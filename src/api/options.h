@@ -90,6 +90,8 @@ Result<T> read_options(const T* user) {
     LLMRT_TRY(check_pad(StructTraits<T>::kName, "pad0", options.pad0));
   if constexpr (requires { options.pad1; })
     LLMRT_TRY(check_pad(StructTraits<T>::kName, "pad1", options.pad1));
+  if constexpr (requires { options.pad2; })
+    LLMRT_TRY(check_pad(StructTraits<T>::kName, "pad2", options.pad2));
   return options;
 }
 

@@ -30,7 +30,8 @@ llmrt_status llmrt_plan_create(llmrt_runtime* runtime, llmrt_source* source,
     LLMRT_ASSIGN(const ModelDef def, define_model(*weights));
     LLMRT_ASSIGN(const auto backend, make_backend(r->host(), m.devices, m.backend_options));
     auto plan = std::make_shared<PlanObject>();
-    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, PlanRequest{e, m.host_memory_limit}));
+    const bool raw = m.load_mode == LoadMode::raw && backend->packed_layout() != 0;
+    LLMRT_ASSIGN(plan->plan, plan_memory(*backend, def, PlanRequest{e, m.host_memory_limit, raw}));
     const std::vector<std::string> ids = device_ids(builtin_backends());
     plan->device =
         static_cast<int32_t>(std::find(ids.begin(), ids.end(), backend->info().id) - ids.begin());

@@ -40,8 +40,10 @@ Result<std::shared_ptr<RuntimeObject>> make_runtime(const llmrt_runtime_options&
   threads.priority = o.thread_priority;
   threads.thread_hook = o.thread_hook;
   threads.user = o.user;
+  LLMRT_ASSIGN(const std::string_view cache_dir, optional_text("cache_dir", o.cache_dir));
   LLMRT_ASSIGN(std::unique_ptr<ThreadPool> pool, ThreadPool::create(threads));
   auto runtime = std::make_shared<RuntimeObject>();
+  runtime->cache_dir = cache_dir;
   runtime->core = std::make_shared<RuntimeCore>(o.log, o.user, static_cast<uint32_t>(o.log_queue),
                                                 wanted.level >= 0 && !o.log,
                                                 static_cast<LogLevel>(level), std::move(pool));

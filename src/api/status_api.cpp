@@ -29,7 +29,8 @@ struct Feature {
 constexpr Feature kFeatures[] = {
     {"gguf", 1},         {"chat", 1},          {"sessions", 1},   {"evaluate", 1},
     {"host_stepped", 1}, {"plan", 1},          {"load_async", 1}, {"logprobs", 1},
-    {"prefix_cache", 1}, {"deterministic", 1}, {"allocator", 1},
+    {"prefix_cache", 1}, {"deterministic", 1}, {"allocator", 1},  {"packed_cache", 1},
+    {"raw_weights", 1},
 };
 
 }  // namespace

@@ -31,6 +31,9 @@ const AllocatorTable& fixed_table() {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
+// Of a Buffer: pages of 2 MiB lie at multiples of it.
+size_t align_of(size_t size) { return size >= kHugePage ? kHugePage : 64; }
+
 }  // namespace
 
 bool set_allocator(const AllocatorTable& wanted) {
@@ -60,11 +63,10 @@ int64_t allocated_bytes() { return in_use.load(std::memory_order_relaxed); }
 Buffer Buffer::make(size_t size) noexcept {
   Buffer b;
   if (size == 0) return b;
-  const bool huge = size >= 2 * kHugePage;
-  b.data_ = allocate(size, huge ? kHugePage : 64);
+  b.data_ = allocate(size, align_of(size));
   if (!b.data_) return b;
   b.size_ = size;
-  if (huge) platform::advise_huge_pages(b.data_, size);
+  if (size >= kHugePage) platform::advise_huge_pages(b.data_, size);
   return b;
 }
 
@@ -74,7 +76,7 @@ void Buffer::fault_in(size_t n) {
 
 void Buffer::reset() {
   if (!data_) return;
-  deallocate(data_, size_, size_ >= 2 * kHugePage ? kHugePage : 64);
+  deallocate(data_, size_, align_of(size_));
   data_ = nullptr;
   size_ = 0;
 }

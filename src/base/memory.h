@@ -23,7 +23,8 @@ void* allocate(size_t size, size_t align) noexcept;  // nullptr on failure
 void deallocate(void* p, size_t size, size_t align) noexcept;
 int64_t allocated_bytes();  // now in use through the table: leak tests and metrics
 
-// An owned run of bytes, 64-byte aligned, not zeroed. Runs of at least 4 MiB ask for 2 MiB pages.
+// An owned run of bytes, 64-byte aligned, not zeroed. Runs of at least 2 MiB begin at a multiple of 2 MiB
+// and ask for pages of that size.
 class Buffer {
  public:
   Buffer() = default;

@@ -23,6 +23,7 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
   runner.max_seqs = options.max_running;
   runner.max_out = max_out_rows(options.max_running);
   runner.max_positions = options.ctx_tokens;
+  runner.raw_weights = model.raw_weights;
   LLMRT_ASSIGN(engine->runner_,
                Runner::create(*model.backend, model.def.program, model.weights, runner));
   engine->store_ = std::make_unique<BackendKvStore>(*model.backend, engine->runner_->kv());

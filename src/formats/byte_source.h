@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,10 +27,13 @@ class ByteSource {
   // Tells the system that [offset, offset + n) will not be read again.
   virtual void drop_behind(uint64_t, uint64_t) const {}
   // The same bytes through a read-only mapping that lives as long as the result; nullptr: this is no file. size() stays what it was
-  // here: a byte that the file loses meanwhile, or that the system cannot read, raises SIGBUS.
-  virtual Result<std::shared_ptr<const ByteSource>> map() const {
+  // here: a byte that the file loses meanwhile, or that the system cannot read, raises SIGBUS. once: each byte is read once, in order;
+  // else many times, in any order.
+  virtual Result<std::shared_ptr<const ByteSource>> map(bool /*once*/) const {
     return std::shared_ptr<const ByteSource>();
   }
+  // All bytes where they lie, as long as this lives: of a mapping, and of memory. Empty: they can only be read.
+  virtual std::span<const uint8_t> bytes() const { return {}; }
 };
 
 using ByteSourcePtr = std::shared_ptr<const ByteSource>;

@@ -119,10 +119,10 @@ class GgufWeights final : public WeightSource {
       source_of(t).drop_behind(t.file_offset + offset, n);
   }
 
-  Status map() override {
+  Status map(bool once) override {
     std::vector<ByteSourcePtr> mapped;
     for (const ByteSourcePtr& source : sources_) {
-      LLMRT_ASSIGN(ByteSourcePtr file, source->map());
+      LLMRT_ASSIGN(ByteSourcePtr file, source->map(once));
       if (!file) file = source;
       mapped.push_back(std::move(file));
     }
@@ -130,6 +130,11 @@ class GgufWeights final : public WeightSource {
     return {};
   }
   void unmap() override { mapped_.clear(); }
+  std::span<const uint8_t> bytes(const TensorInfo& t) const override {
+    const std::span<const uint8_t> file = source_of(t).bytes();
+    if (t.file_offset > file.size() || t.bytes > file.size() - t.file_offset) return {};
+    return file.subspan(t.file_offset, t.bytes);
+  }
 
   Result<std::string> hash() const override {
     Hasher h;

@@ -38,9 +38,11 @@ class WeightSource {
   virtual Status read(const TensorInfo& tensor, uint64_t offset, void* dst, uint64_t n) const = 0;
   virtual void drop_behind(const TensorInfo& tensor, uint64_t offset, uint64_t n) const = 0;
   // From map() until unmap() tensors are read from mappings of the files; what is no file is read as ever. Neither may
-  // run beside a read.
-  virtual Status map() = 0;
+  // run beside a read. once: as in ByteSource::map.
+  virtual Status map(bool once) = 0;
   virtual void unmap() = 0;
+  // All bytes of a tensor where they lie: of a mapped file until unmap(), of memory as long as this lives. Empty: it can only be read.
+  virtual std::span<const uint8_t> bytes(const TensorInfo& tensor) const = 0;
   virtual const std::string& name() const = 0;
   // XXH3-128 hex over metadata after overrides, tensor table, file lengths, first and last 4 KiB of each tensor.
   virtual Result<std::string> hash() const = 0;

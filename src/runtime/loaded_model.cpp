@@ -6,7 +6,7 @@
 #include "base/float_control.h"
 #include "base/in_quotes.h"
 #include "graph/backend_registry.h"
-#include "runtime/source_reader.h"
+#include "runtime/load_weights.h"
 
 namespace llmrt {
 namespace {
@@ -32,48 +32,16 @@ Status load_template(const ModelOptions& options, LoadedModel& model) {
   return Status();
 }
 
-Status load_weights(const ModelOptions& options, JobProgress* progress, LoadedModel& model) {
-  const Program& program = model.def.program;
-  int64_t needed = 0;
-  for (const WeightDesc& desc : program.weights)
-    needed += static_cast<int64_t>(model.backend->weight_bytes(desc));
-  const int64_t limit = options.host_memory_limit;
-  if (limit > 0 && needed > limit)
-    return error(Code::memory_budget, "%s: weights need %lld bytes, host_memory_limit allows %lld",
-                 model.source->name().c_str(), static_cast<long long>(needed),
-                 static_cast<long long>(limit));
-  if (progress) {
-    progress->total.store(needed);
-    progress->stage.store("weights");
-  }
-  model.weights.reserve(program.weights.size());
-  for (const WeightDesc& desc : program.weights) {
-    if (progress && progress->cancel.load(std::memory_order_relaxed))
-      return error(Code::cancelled, "%s: loading was cancelled", model.source->name().c_str());
-    const TensorInfo* tensor = model.source->find(desc.name);
-    if (!tensor)
-      return error(Code::format, "%s: tensor %s is missing", model.source->name().c_str(),
-                   desc.name.c_str())
-          .at(desc.name);
-    const SourceReader reader(*model.source, *tensor);
-    LLMRT_ASSIGN(const WeightId id, model.backend->add_weight(desc, reader, progress));
-    model.weights.push_back(id);
-    const auto bytes = static_cast<int64_t>(model.backend->weight_bytes(desc));
-    model.weight_bytes += bytes;
-    if (progress) progress->done.fetch_add(bytes);
-  }
-  return Status();
-}
-
 void log_loaded(const LoadedModel& model, int64_t begin_ns) {
   const Host& host = *model.host;
   if (!host.logs(LogLevel::info)) return;
   host.log(LogLevel::info,
-           "model loaded: %s, architecture %s, %s, %zu tensors of %lld bytes on %s, %.0f ms",
+           "model loaded: %s, architecture %s, %s, %zu tensors of %lld bytes (%lld mapped) on %s, "
+           "%.0f ms",
            in_quotes(model.def.name).c_str(), model.def.hparams.arch.c_str(),
            model.def.quant.c_str(), model.weights.size(),
-           static_cast<long long>(model.weight_bytes), model.backend->info().id.c_str(),
-           static_cast<double>(now_ns() - begin_ns) * 1e-6);
+           static_cast<long long>(model.weight_bytes), static_cast<long long>(model.mapped_bytes),
+           model.backend->info().id.c_str(), static_cast<double>(now_ns() - begin_ns) * 1e-6);
 }
 
 }  // namespace
@@ -129,9 +97,7 @@ Result<std::shared_ptr<LoadedModel>> load_model(std::shared_ptr<Host> host, Sour
                  model->def.program.n_vocab);
   LLMRT_ASSIGN(model->backend, make_backend(model->host, options.devices, options.backend_options));
   model->isa = model->backend->info().driver;
-  if (options.maps_files) LLMRT_TRY(model->source->map());
   LLMRT_TRY(load_weights(options, progress, *model));
-  model->source->unmap();  // nothing reads a tensor of a loaded model again
   log_loaded(*model, begin_ns);
   return model;
 }

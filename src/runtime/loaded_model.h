@@ -17,10 +17,14 @@
 
 namespace llmrt {
 
+// Values as in llmrt_model_options.load_mode.
+enum class LoadMode : int32_t { automatic = 0, mapped = 1, read = 2, raw = 3 };
+
 struct ModelOptions {
   std::string devices = "auto";
   bool metadata_only = false;
-  bool maps_files = false;         // reads weights from mappings of the files: WeightSource::map()
+  LoadMode load_mode = LoadMode::automatic;
+  std::string cache_dir;           // folder of packed weights, empty: none
   int64_t host_memory_limit = 0;   // bytes, 0 = none
   std::string chat_template;       // text, or a built-in name; empty: the file's
   std::string metadata_overrides;  // JSON object
@@ -34,6 +38,7 @@ struct LoadedModel {
 
   std::shared_ptr<Host> host;
   std::unique_ptr<WeightSource> source;  // nullptr for models made in memory by tests
+  ByteSourcePtr packed_file;             // mapping that the weights lie in; nullptr: they do not
   ModelDef def;
   std::unique_ptr<Tokenizer> tokenizer;  // nullptr: the file has none
   // nullptr: none; chat_template_error says why if it did not parse
@@ -44,6 +49,8 @@ struct LoadedModel {
   std::string hash;
   std::string isa;  // the device's driver name
   int64_t weight_bytes = 0;
+  int64_t mapped_bytes = 0;  // of weight_bytes: in packed_file, or in the source's mapping
+  bool raw_weights = false;  // matrices lie as rows in the source
   bool metadata_only = false;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/load_weights.h"
+
 namespace llmrt {
 namespace {
 
@@ -64,8 +66,7 @@ Result<MemoryPlan> plan_memory(const Backend& backend, const ModelDef& def,
   LLMRT_ASSIGN(const KvPoolPlan pool, plan_kv_pool(backend, def, request));
   plan.ctx_tokens = pool.ctx_tokens;
   plan.available = backend.info().memory.free;
-  for (const WeightDesc& weight : def.program.weights)
-    plan.weights += static_cast<int64_t>(backend.weight_bytes(weight));
+  plan.weights = kept_weight_bytes(backend, def.program, request.raw_weights);
   const auto block_bytes = static_cast<int64_t>(pool.layout.block_bytes);
   plan.kv_per_token = block_bytes * pool.layout.n_groups() / pool.layout.block_tokens;
   plan.n_blocks = pool.layout.n_blocks;
@@ -76,6 +77,7 @@ Result<MemoryPlan> plan_memory(const Backend& backend, const ModelDef& def,
   compile.max_out = max_out_rows(pool.max_running);
   compile.max_seqs = pool.max_running;
   compile.max_positions = plan.ctx_tokens;
+  compile.raw_weights = request.raw_weights;
   plan.compute = static_cast<int64_t>(backend.compute_bytes(def.program, compile));
   plan.host_total = plan.weights + plan.kv + plan.compute;
 

@@ -28,6 +28,7 @@ struct MemoryOptions {
 
 struct PlanRequest : MemoryOptions {
   int64_t memory_limit = 0;  // host bytes allowed in all, 0: none
+  bool raw_weights = false;  // matrices stay in the file: runtime/load_weights.h
 };
 
 // The KV pool of an engine: what the plan tells and the engine makes.

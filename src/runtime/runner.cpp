@@ -18,6 +18,7 @@ Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& 
   compile.max_out = options.max_out;
   compile.max_seqs = options.max_seqs;
   compile.max_positions = options.max_positions;
+  compile.raw_weights = options.raw_weights;
   LLMRT_ASSIGN(runner->exe_, backend.compile(program, weights, compile));
   runner->has_exe_ = true;
   runner->compute_bytes_ = backend.compute_bytes(program, compile);

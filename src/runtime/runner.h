@@ -17,6 +17,7 @@ struct RunnerOptions {
   uint32_t max_out = 64;
   uint32_t max_seqs = 64;
   uint32_t max_positions = 0;
+  bool raw_weights = false;  // CompileOptions
 };
 
 class Runner {

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-# System calls by another way (syscall()) are in src/base/platform only: futex and gettid.
+# System calls by another way (syscall()) are in src/base/platform only: futex, gettid and arch_prctl.
 FORBIDDEN = re.compile(r"socket(pair)?|connect|bind|listen|accept4?|send(to|m?msg)?|recv(from|m?msg)?|getaddrinfo|gethostby\w+"
                        r"|v?fork|_Fork|clone3?|posix_spawnp?|f?exec\w*|system|popen|dlm?open")
 GETENV = re.compile(r"(__)?(secure_)?getenv|environ|__environ")

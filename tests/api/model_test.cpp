@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <thread>
 #include <vector>
 
 #include "api_kit.h"
+#include "support/scratch_dir.h"
 
 using namespace api_test;
 
@@ -18,6 +20,46 @@ llmrt_model_options model_options() {
   llmrt_model_options o;
   llmrt_model_options_init(&o, sizeof o);
   return o;
+}
+
+std::string qwen3_path() {
+  return std::string(LLMRT_TESTS_DIR) + "/data/models/qwen3/qwen3.f16.gguf";
+}
+Owned<llmrt_model> load_qwen3(llmrt_runtime* runtime, const llmrt_model_options* options) {
+  llmrt_model* model = nullptr;
+  REQUIRE_OK(llmrt_model_load(runtime, qwen3_path().c_str(), options, &model));
+  return Owned<llmrt_model>(model);
+}
+
+llmrt_model_info info_of(llmrt_model* model) {
+  llmrt_model_info info = {};
+  info.struct_size = sizeof info;
+  REQUIRE_OK(llmrt_model_get_info(model, &info));
+  return info;
+}
+
+std::vector<float> logits_of(llmrt_model* model) {
+  const auto engine = make_engine(model);
+  const int32_t tokens[] = {1, 2, 3};
+  std::vector<float> out(3 * static_cast<size_t>(info_of(model).n_vocab));
+  size_t n = 0;
+  REQUIRE_OK(llmrt_evaluate(engine.get(), tokens, 3, 0, out.data(), out.size(), &n));
+  CHECK(n == out.size());
+  return out;
+}
+
+// Some mapping of this process is of a file with this in its path.
+bool is_mapped(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  const std::string text{std::istreambuf_iterator<char>(maps), {}};
+  return text.find(name) != std::string::npos;
+}
+
+// An engine that was released lets go of its model on a thread of its own.
+bool goes(const std::string& name) {
+  for (int i = 0; i < 5000 && is_mapped(name); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return !is_mapped(name);
 }
 
 // Reads that wait until they are let through.
@@ -111,39 +153,113 @@ TEST_CASE("model: a tensor tells what it is kept as, and nothing where it is not
   }
 }
 
-TEST_CASE("model: mapped and read weights give the same logits, and no file stays mapped") {
-  const std::string path = std::string(LLMRT_TESTS_DIR) + "/data/models/qwen3/qwen3.f16.gguf";
-  std::vector<float> logits[3];
-  for (const int32_t mode : {0, 1, 2}) {
+TEST_CASE(
+    "model: weights give the same logits however they are read, and only raw ones stay mapped") {
+  const std::string path = qwen3_path();
+  std::vector<float> logits[4];
+  for (const int32_t mode : {0, 1, 2, 3}) {
     llmrt_model_options o = model_options();
     o.load_mode = mode;
-    llmrt_model* loaded = nullptr;
-    REQUIRE_OK(llmrt_model_load(nullptr, path.c_str(), &o, &loaded));
-    const Owned<llmrt_model> model(loaded);
-    std::ifstream maps("/proc/self/maps");
-    const std::string text{std::istreambuf_iterator<char>(maps), {}};
-    CHECK(text.find("qwen3.f16.gguf") == std::string::npos);
-    llmrt_model_info info = {};
-    info.struct_size = sizeof info;
-    REQUIRE_OK(llmrt_model_get_info(loaded, &info));
-    const auto engine = make_engine(loaded);
-    const int32_t tokens[] = {1, 2, 3};
-    std::vector<float>& out = logits[mode];
-    out.resize(3 * static_cast<size_t>(info.n_vocab));
-    size_t n = 0;
-    REQUIRE_OK(llmrt_evaluate(engine.get(), tokens, 3, 0, out.data(), out.size(), &n));
-    CHECK(n == out.size());
+    {
+      const auto model = load_qwen3(nullptr, &o);
+      CHECK(is_mapped("qwen3.f16.gguf") == (mode == 3));
+      const llmrt_model_info info = info_of(model.get());
+      CHECK((info.mapped_bytes > 0) == (mode == 3));
+      CHECK(info.mapped_bytes < info.weight_bytes);
+      logits[mode] = logits_of(model.get());
+    }
+    CHECK(goes("qwen3.f16.gguf"));
   }
   CHECK(logits[0] == logits[1]);
   CHECK(logits[0] == logits[2]);
+  CHECK(logits[0] == logits[3]);
 
   llmrt_model_options o = model_options();
   llmrt_model* none = nullptr;
-  for (const int32_t mode : {-1, 3}) {
+  for (const int32_t mode : {-1, 4}) {
     o.load_mode = mode;
     CHECK(llmrt_model_load(nullptr, path.c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
-    CHECK(last_error() == "load_mode is " + std::to_string(mode) + "; allowed: 0 to 2");
+    CHECK(last_error() == "load_mode is " + std::to_string(mode) + "; allowed: 0 to 3");
   }
+  o.load_mode = 3;
+  o.devices = "reference";
+  CHECK(llmrt_model_load(nullptr, path.c_str(), &o, &none) == LLMRT_ERR_UNSUPPORTED);
+  CHECK(last_where() == "load_mode");
+}
+
+TEST_CASE("model: raw weights are told apart, and planned as what they take") {
+  llmrt_model_options o = model_options();
+  o.load_mode = 3;
+  const auto model = load_qwen3(nullptr, &o);
+  const llmrt_model_info info = info_of(model.get());
+  int64_t in_file = 0;
+  for (int32_t i = 0; i < llmrt_model_tensor_count(model.get()); ++i) {
+    llmrt_tensor_info t = {};
+    t.struct_size = sizeof t;
+    REQUIRE_OK(llmrt_model_tensor_get(model.get(), i, &t));
+    CHECK(std::string(t.packed_as) == (t.n_dims > 1 ? "file" : "F32"));
+    if (t.n_dims > 1) in_file += t.bytes;
+  }
+  CHECK(info.mapped_bytes == in_file);
+
+  llmrt_source* source = nullptr;
+  REQUIRE_OK(llmrt_source_from_path(qwen3_path().c_str(), &source));
+  const Owned<llmrt_source> source_owner(source);
+  const llmrt_engine_options e = engine_options();
+  llmrt_plan* plan = nullptr;
+  REQUIRE_OK(llmrt_plan_create(nullptr, source, &o, &e, &plan));
+  const Owned<llmrt_plan> plan_owner(plan);
+  llmrt_plan_info planned = {};
+  planned.struct_size = sizeof planned;
+  REQUIRE_OK(llmrt_plan_get_info(plan, &planned));
+  const auto engine = make_engine(model.get(), e);
+  llmrt_metrics metrics = {};
+  metrics.struct_size = sizeof metrics;
+  REQUIRE_OK(llmrt_engine_metrics(engine.get(), &metrics));
+  CHECK(metrics.weight_bytes == info.weight_bytes);
+  CHECK(planned.weights == info.weight_bytes - info.mapped_bytes);
+  CHECK(planned.compute == metrics.compute_bytes);
+  CHECK(planned.host_total == planned.weights + planned.kv + planned.compute);
+}
+
+TEST_CASE("model: packed weights are kept in the runtime's folder, when a load asks for it") {
+  const llmrt::test::ScratchDir dir;
+  llmrt_runtime_options r;
+  llmrt_runtime_options_init(&r, sizeof r);
+  r.cache_dir = dir.path().c_str();
+  llmrt_runtime* made = nullptr;
+  REQUIRE_OK(llmrt_runtime_create(&r, &made));
+  const Owned<llmrt_runtime> runtime(made);
+  const auto n_files = [&] {
+    const std::filesystem::directory_iterator files(dir.path());
+    return std::distance(begin(files), end(files));
+  };
+  llmrt_model_options o = model_options();
+  const auto want = logits_of(load_qwen3(runtime.get(), &o).get());
+  CHECK(n_files() == 0);
+  o.packed_cache = 1;
+  for (const bool first : {true, false}) {
+    const auto model = load_qwen3(runtime.get(), &o);
+    CHECK(n_files() == 1);
+    const llmrt_model_info info = info_of(model.get());
+    CHECK(info.mapped_bytes == (first ? 0 : info.weight_bytes));
+    if (!first) CHECK(is_mapped(dir.path()));
+    CHECK(logits_of(model.get()) == want);
+  }
+  CHECK(goes(dir.path()));
+
+  llmrt_model* none = nullptr;
+  const std::string path = qwen3_path();
+  o.load_mode = 3;
+  CHECK(llmrt_model_load(runtime.get(), path.c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() ==
+        "packed_cache is 1; allowed: 0, because load_mode is 3 and nothing is packed");
+  o.load_mode = 0;
+  CHECK(llmrt_model_load(nullptr, path.c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "packed_cache is 1; allowed: 0, because the runtime has no cache_dir");
+  o.packed_cache = 2;
+  CHECK(llmrt_model_load(runtime.get(), path.c_str(), &o, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "packed_cache is 2; allowed: 0 and 1");
 }
 
 TEST_CASE("model: metadata_only answers questions but makes no engine") {

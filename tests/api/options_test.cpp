@@ -78,6 +78,10 @@ TEST_CASE("options: pads must be zero in every struct that has one") {
   m.pad1 = 2;
   CHECK(llmrt_model_load(nullptr, table_path().c_str(), &m, &none) == LLMRT_ERR_INVALID_ARGUMENT);
   CHECK(last_error() == "llmrt_model_options.pad1 is 2; allowed: 0");
+  m.pad1 = 0;
+  m.pad2 = 3;
+  CHECK(llmrt_model_load(nullptr, table_path().c_str(), &m, &none) == LLMRT_ERR_INVALID_ARGUMENT);
+  CHECK(last_error() == "llmrt_model_options.pad2 is 3; allowed: 0");
   const auto model = load_table();
   const auto engine = make_engine(model.get());
   llmrt_session_options s;
@@ -224,6 +228,7 @@ TEST_CASE("options: the defaults are those of the rules") {
   llmrt_runtime_options_init(&r, sizeof r);
   CHECK(r.log_level == 2);
   CHECK(r.worker_threads == 0);
+  CHECK(r.cache_dir == nullptr);
 }
 
 TEST_CASE("options: ctx_tokens 0 is what the model was trained for, at most 8192") {

@@ -25,9 +25,12 @@ TEST_CASE("memory: what is taken through new, aligned new and Buffer is given ba
     auto wide = std::make_unique<Wide[]>(7);
     CHECK(reinterpret_cast<uintptr_t>(wide.get()) % 128 == 0);
     Buffer small = Buffer::make(100), large = Buffer::make(size_t{5} << 20);
+    const Buffer one_page = Buffer::make(size_t{2} << 20);
     REQUIRE(small);
     REQUIRE(large);
+    REQUIRE(one_page);
     CHECK(reinterpret_cast<uintptr_t>(small.data()) % 64 == 0);
+    CHECK(reinterpret_cast<uintptr_t>(one_page.data()) % (2u << 20) == 0);
     CHECK(reinterpret_cast<uintptr_t>(large.data()) % (2u << 20) == 0);
     large.data()[large.size() - 1] = 1;
     Buffer moved = std::move(large);

@@ -111,7 +111,7 @@ TEST_CASE(
   test::ScratchDir dir;
   const std::string path = dir.write("llmrt_mapped_digits", "0123456789");
   auto source = source_from_path(path).value();
-  auto mapped = source->map().value();
+  auto mapped = source->map(true).value();
   REQUIRE(mapped);
   CHECK(is_mapped("llmrt_mapped_digits"));
   source.reset();
@@ -142,7 +142,7 @@ TEST_CASE("byte source: a window that begins inside a page is mapped, what is no
   const int fd = ::open(dir.write("asset", text).c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(fd >= 0);
   for (const uint64_t at : {uint64_t{4}, uint64_t{4096}, uint64_t{70001}}) {
-    auto window = source_from_fd(fd, at, 100000).value()->map().value();
+    auto window = source_from_fd(fd, at, 100000).value()->map(true).value();
     REQUIRE(window);
     std::string got(100000, '\0');
     CHECK(window->read(0, got.data(), got.size()).ok());
@@ -153,10 +153,11 @@ TEST_CASE("byte source: a window that begins inside a page is mapped, what is no
     CHECK(window->read(99999, got.data(), 2).code() == Code::io);
   }
   ::close(fd);
-  CHECK(source_from_memory(text.data(), text.size(), nullptr, nullptr).value()->map().value() ==
+  CHECK(source_from_memory(text.data(), text.size(), nullptr, nullptr).value()->map(true).value() ==
         nullptr);
   Callbacks c;
-  CHECK(source_from_callbacks(6, Callbacks::read, nullptr, &c).value()->map().value() == nullptr);
+  CHECK(source_from_callbacks(6, Callbacks::read, nullptr, &c).value()->map(true).value() ==
+        nullptr);
 }
 
 TEST_CASE("byte source: memory is copied without done, and borrowed with it") {
@@ -250,7 +251,7 @@ TEST_CASE("byte source: many threads read one source at the same time, and let i
   std::string text(1 << 16, '\0');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 7 % 251);
   const auto file = source_from_path(dir.write("shared", text)).value();
-  for (const ByteSourcePtr& source : {file, file->map().value()}) {
+  for (const ByteSourcePtr& source : {file, file->map(true).value()}) {
     std::atomic<int> n_wrong{0};
     std::vector<std::thread> threads;
     for (size_t t = 0; t < 4; ++t) {

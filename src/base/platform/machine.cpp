@@ -4,6 +4,8 @@
 
 #if defined(__aarch64__)
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <sys/syscall.h>
 #endif
 
 #include <algorithm>
@@ -57,11 +59,21 @@ MemoryFigures memory_figures() {
   return m;
 }
 
-uint64_t hardware_capabilities() {
+HardwareCapabilities hardware_capabilities() {
 #if defined(__aarch64__)
-  return getauxval(AT_HWCAP);
+  return {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
 #else
-  return 0;
+  return {};
+#endif
+}
+
+bool request_tiles() {
+#if defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023;  // ARCH_REQ_XCOMP_PERM, Linux 5.16
+  constexpr long kTileData = 18;               // XFEATURE_XTILEDATA
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+#else
+  return false;
 #endif
 }
 

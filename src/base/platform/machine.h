@@ -19,6 +19,14 @@ struct MemoryFigures {
 };
 MemoryFigures memory_figures();  // of the machine
 
-uint64_t hardware_capabilities();  // AArch64: the bits of AT_HWCAP; elsewhere 0
+// AArch64: the bits of AT_HWCAP and AT_HWCAP2; elsewhere 0.
+struct HardwareCapabilities {
+  uint64_t first = 0, second = 0;
+};
+HardwareCapabilities hardware_capabilities();
+
+// x86-64: asks the system to let this process use AMX's tile registers, in all its threads and for its life. False: it refuses (an
+// older kernel, a virtual machine, a container), or the processor has none.
+bool request_tiles();
 
 }  // namespace llmrt::platform

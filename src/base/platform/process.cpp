@@ -4,6 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 namespace llmrt::platform {
 
 void* map_pages(size_t size) {
@@ -14,6 +16,13 @@ void* map_pages(size_t size) {
 void unmap_pages(void* p, size_t size) { munmap(p, size); }
 
 void advise_huge_pages(void* p, size_t size) { (void)madvise(p, size, MADV_HUGEPAGE); }
+
+void expect_reads(const void* p, size_t size) {
+  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const size_t into_page = reinterpret_cast<uintptr_t>(p) % page;
+  auto* const begin = const_cast<char*>(static_cast<const char*>(p)) - into_page;
+  (void)madvise(begin, into_page + size, MADV_WILLNEED);
+}
 
 void run_in_forked_child(void (*function)()) { pthread_atfork(nullptr, nullptr, function); }
 
