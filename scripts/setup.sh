@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a task needs, if any is missing. With nothing to do it takes a few milliseconds.
 #
-#   scripts/setup.sh [build] [test] [model] [ci] [aarch64]      default: build test
+#   scripts/setup.sh [build] [test] [model] [ci] [aarch64] [bench]      default: build test
 #
 # build: the library and the tool; test: the unit suite; model: fetching the sample model; ci: what .ci/run adds; aarch64: the cross
-# build and its emulator.
+# build and its emulator; bench: tests/bench, and what scripts/bench_vs_peer.py builds the other runtimes with.
 # Only Debian 12 is known to this script; elsewhere, install what it prints.
 set -euo pipefail
 
@@ -15,7 +15,8 @@ packages() {
     model) echo python3 python3-venv ca-certificates ;;
     ci) echo clang-14 clang-format-14 clang-tidy-14 python3-jinja2 python3-numpy ;;
     aarch64) echo g++-aarch64-linux-gnu qemu-user ;;
-    *) echo "setup.sh: unknown task \"$1\", known are build, test, model, ci, aarch64" >&2; exit 2 ;;
+    bench) echo libbenchmark-dev python3 python3-venv ca-certificates g++ cmake ninja-build ;;
+    *) echo "setup.sh: unknown task \"$1\", known are build, test, model, ci, aarch64, bench" >&2; exit 2 ;;
   esac
 }
 

@@ -1,107 +1,192 @@
-// Speed of the kernels, one thread: weights streamed from memory by few rows (GB/s), and multiply-adds of many rows (GOPS).
-//   kernel_bench --benchmark_filter=decode/q4_k
+// Speed of the linear kernels on one thread: every weight type, every kernel table that runs here, 1 to 512 rows of activations.
+//   kernel_bench --benchmark_filter=Q4_K/avx2
+//
+//   GB/s       weights read a second; up to 8 rows they come from memory, as in decoding, else from cache, as in a prefill
+//   of_read    GB/s beside the fastest stream measured here
+//   GOPS       multiply-adds a second, times two
+//   of_dot     GOPS beside the table's own multiply instruction with nothing else to do
+//
+// Time is the thread's CPU time, which a neighbour distorts least.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 
 #include "backends/cpu/kernel_table.h"
+#include "base/float_control.h"
 #include "base/memory.h"
-#include "base/thread_pool.h"
 #include "quant/panel.h"
+#include "tests/bench/ceilings.h"
 #include "tests/cpu/random_weights.h"
 
 using namespace llmrt;
 
 namespace {
 
+constexpr uint32_t kK = 2048, kMostRows = 512;
+constexpr size_t kStreamed = size_t{96} << 20;  // bytes of weights: more than caches hold
+constexpr uint32_t kCachedPanels = 16;
+
+// The loops of ceilings.h that a table's kernels multiply with. A table without one (scalar) has no ceiling to be put beside.
+struct Instructions {
+  const char *table, *a8, *f32;
+};
+constexpr Instructions kInstructions[] = {
+    {"amx_int8", "int8_amx", "fma_zmm"},          {"avx512_vnni", "int8_vnni_zmm", "fma_zmm"},
+    {"avx_vnni", "int8_avx_vnni_ymm", "fma_ymm"}, {"avx2", "int8_maddubs_ymm", "fma_ymm"},
+    {"neon", "int8_sdot_neon", "fma_neon"},       {"neon_i8mm", "int8_smmla_neon", "fma_neon"},
+    {"sve", "int8_sdot_sve", "fma_neon"},
+};
+
+struct Ceilings {
+  double gb_per_s = 0;
+  std::map<std::string, double> gops;  // by the loop's name
+};
+
+Ceilings measure_ceilings() {
+  Ceilings c;
+  {
+    const bench::StreamMemory memory(size_t{512} << 20, true);
+    for (const size_t ahead : {size_t{0}, bench::kAhead}) {
+      size_t at = 0;
+      if (!memory.data()) break;
+      const double rate = bench::best_rate([&] {
+        benchmark::DoNotOptimize(bench::read_span(memory.data() + at, bench::kSpan, ahead));
+        at = (at + bench::kSpan) % memory.size();
+      });
+      c.gb_per_s = std::max(c.gb_per_s, rate * static_cast<double>(bench::kSpan) * 1e-9);
+    }
+  }
+  const std::unique_ptr<uint8_t, void (*)(void*)> scratch(
+      static_cast<uint8_t*>(std::aligned_alloc(bench::kScratchBytes, bench::kScratchBytes)),
+      std::free);
+  std::memset(scratch.get(), 1, bench::kScratchBytes);
+  for (const bench::Loop& loop : bench::multiply_loops())
+    c.gops[loop.name] = loop.giga_ops * bench::best_rate([&] { loop.call(scratch.get()); });
+  return c;
+}
+
+double dot_ceiling(const Ceilings& ceilings, const char* table, bool a8) {
+  for (const Instructions& row : kInstructions)
+    if (std::strcmp(row.table, table) == 0)
+      if (const auto at = ceilings.gops.find(a8 ? row.a8 : row.f32); at != ceilings.gops.end())
+        return at->second;
+  return 0;
+}
+
+// Panels of one type, all alike, and rows of activations as its kernels take them.
 struct Matrix {
-  DType type;
-  uint32_t k;
-  uint32_t panels;
-  size_t stride;
-  Buffer data, in, out, scratch;
+  const QuantFormat& format;
+  bool rounded;
+  size_t panel_stride, in_stride;
+  uint32_t n_panels;
   ActivationForm form;
-  size_t in_stride;
-  Matrix(DType t, uint32_t k_, uint32_t n_panels, uint32_t rows)
-      : type(t), k(k_), panels(n_panels) {
-    const QuantFormat& f = format_of(type);
-    stride = panel_bytes(type, k);
-    data = Buffer::make(stride * panels);
-    const auto w = test::random_weights(type, 16, k, 1);
-    for (uint32_t p = 0; p < panels; ++p)
-      pack_panel(type, w.data(), row_bytes(f, k), 16, k, data.data() + p * stride);
-    const bool rounded = f.numerics == NumericsClass::a8;
-    if (rounded) form = activation_form(k, f.group);
-    in_stride = rounded ? form.row_bytes : k * 4;
-    in = Buffer::make(in_stride * rows);
-    for (uint32_t r = 0; r < rows; ++r) {
-      const auto x = test::random_floats(k, r + 1);
+  Buffer panels, in, out, scratch;
+  explicit Matrix(const QuantFormat& f)
+      : format(f),
+        rounded(f.numerics == NumericsClass::a8 && f.group != 0),
+        panel_stride(panel_bytes(f.type, kK)) {
+    n_panels = static_cast<uint32_t>(kStreamed / panel_stride);
+    panels = Buffer::make(panel_stride * n_panels);
+    const auto rows = test::random_weights(f.type, kPanelRows, kK, 1);
+    pack_panel(f.type, rows.data(), row_bytes(f, kK), kPanelRows, kK, panels.data());
+    for (uint32_t p = 1; p < n_panels; ++p)
+      std::memcpy(panels.data() + p * panel_stride, panels.data(), panel_stride);
+    if (rounded) form = activation_form(kK, f.group);
+    in_stride = rounded ? form.row_bytes : kK * sizeof(float);
+    in = Buffer::make(in_stride * kMostRows);
+    for (uint32_t r = 0; r < kMostRows; ++r) {
+      const auto x = test::random_floats(kK, r + 1);
       if (rounded)
         quantize_activations(x.data(), form, in.data() + r * in_stride);
       else
-        std::memcpy(in.data() + r * in_stride, x.data(), k * 4);
+        std::memcpy(in.data() + r * in_stride, x.data(), in_stride);
     }
-    out = Buffer::make(64 * cpu::kMaxLinearRows);
-    scratch = Buffer::make(cpu::linear_scratch_bytes(k));
+    out = Buffer::make(sizeof(float) * kPanelRows * cpu::kMaxLinearRows);
+    scratch = Buffer::make(cpu::linear_scratch_bytes(kK));
   }
-  cpu::LinearArgs args(uint32_t panel, uint32_t row, uint32_t n) {
+  void multiply(cpu::LinearFn fn, uint32_t panel, uint32_t n_rows) {
     cpu::LinearArgs a{};
-    a.panel = data.data() + panel * stride;
-    a.k = k;
-    a.in = in.data() + row * in_stride;
+    a.panel = panels.data() + panel * panel_stride;
+    a.k = kK;
     a.in_stride = in_stride;
     a.form = &form;
-    a.n_rows = n;
+    a.format = &format;
     a.out = out.as<float>();
     a.scratch = scratch.data();
-    return a;
+    for (uint32_t r = 0; r < n_rows; r += a.n_rows) {
+      a.in = in.data() + r * in_stride;
+      a.n_rows = std::min(n_rows - r, cpu::kMaxLinearRows);
+      fn(a);
+    }
   }
 };
 
-// A matrix larger than the caches, each weight read once per pass.
-void decode(benchmark::State& state, DType type, uint32_t k) {
+// One iteration is one panel.
+void linear(benchmark::State& state, Matrix& m, const cpu::KernelTable& table,
+            const Ceilings& ceilings) {
   const FloatScope floats(FloatMode::compute);
   const auto rows = static_cast<uint32_t>(state.range(0));
-  const auto panels = static_cast<uint32_t>((size_t{96} << 20) / panel_bytes(type, k));
-  Matrix m(type, k, panels, rows);
-  const cpu::LinearFn fn = cpu::default_kernel_table().linear[static_cast<uint32_t>(type)];
-  for (auto _ : state)
-    for (uint32_t p = 0; p < panels; ++p) fn(m.args(p, 0, rows));
-  state.counters["GB/s"] = benchmark::Counter(
-      static_cast<double>(m.stride) * panels * static_cast<double>(state.iterations()) * 1e-9,
-      benchmark::Counter::kIsRate);
+  const cpu::LinearFn packed = table.linear[static_cast<uint32_t>(m.format.type)];
+  const cpu::LinearFn fn = packed || m.rounded ? packed : table.linear_decoded;
+  if (!fn) {
+    state.SkipWithError("the table has no kernel for this type");
+    return;
+  }
+  const uint32_t n_panels = rows <= 8 ? m.n_panels : kCachedPanels;
+  uint32_t panel = 0;
+  for (auto _ : state) {
+    m.multiply(fn, panel, rows);
+    panel = (panel + 1) % n_panels;
+  }
+  const auto n = static_cast<double>(state.iterations());
+  const double gigabytes = static_cast<double>(m.panel_stride) * n * 1e-9;
+  const double giga_ops = 2.0 * kPanelRows * kK * rows * n * 1e-9;
+  constexpr auto kRate = benchmark::Counter::kIsRate;
+  state.counters["GB/s"] = benchmark::Counter(gigabytes, kRate);
+  state.counters["GOPS"] = benchmark::Counter(giga_ops, kRate);
+  if (ceilings.gb_per_s > 0 && rows <= 8)
+    state.counters["of_read"] = benchmark::Counter(gigabytes / ceilings.gb_per_s, kRate);
+  if (const double dot = dot_ceiling(ceilings, table.name, m.rounded); dot > 0)
+    state.counters["of_dot"] = benchmark::Counter(giga_ops / dot, kRate);
 }
 
-// 512 rows by blocks of 128, as a prefill runs them.
-void prefill(benchmark::State& state, DType type, uint32_t k) {
-  const FloatScope floats(FloatMode::compute);
-  const uint32_t rows = 512, panels = 16;
-  Matrix m(type, k, panels, rows);
-  const cpu::LinearFn fn = cpu::default_kernel_table().linear[static_cast<uint32_t>(type)];
-  for (auto _ : state)
-    for (uint32_t p = 0; p < panels; ++p)
-      for (uint32_t r = 0; r < rows; r += 128) fn(m.args(p, r, 128));
-  state.counters["GOPS"] = benchmark::Counter(
-      2.0 * 16 * panels * k * rows * static_cast<double>(state.iterations()) * 1e-9,
-      benchmark::Counter::kIsRate);
+std::string one_digit(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", value);
+  return text;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (DType type : {DType::q4_k, DType::q6_k, DType::q5_k, DType::q8_0, DType::q4_0, DType::q4_1,
-                     DType::q5_0, DType::q5_1, DType::bf16, DType::f16, DType::f32, DType::q2_k}) {
-    const std::string name = format_of(type).name;
-    for (uint32_t k : {1024u, 4864u}) {
-      auto* d =
-          benchmark::RegisterBenchmark(("decode/" + name + "/k" + std::to_string(k)).c_str(),
-                                       [type, k](benchmark::State& s) { decode(s, type, k); });
-      for (int rows : {1, 2, 4, 8}) d->Arg(rows);
-      benchmark::RegisterBenchmark(("prefill/" + name + "/k" + std::to_string(k)).c_str(),
-                                   [type, k](benchmark::State& s) { prefill(s, type, k); });
-    }
-  }
   benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  const Ceilings ceilings = measure_ceilings();
+  benchmark::AddCustomContext("ceiling, read", one_digit(ceilings.gb_per_s) + " GB/s");
+  for (const auto& [name, gops] : ceilings.gops)
+    benchmark::AddCustomContext("ceiling, " + name, one_digit(gops) + " GOPS");
+
+  std::unique_ptr<Matrix>
+      matrix;  // of one type at a time: a benchmark runs its function several times
+  for (const QuantFormat& f : all_formats())
+    for (const cpu::KernelTable* table : cpu::available_kernel_tables()) {
+      const auto body = [&matrix, &f, table, &ceilings](benchmark::State& state) {
+        if (!matrix || matrix->format.type != f.type) {
+          matrix.reset();
+          matrix = std::make_unique<Matrix>(f);
+        }
+        linear(state, *matrix, *table, ceilings);
+      };
+      const std::string name = std::string(f.name) + "/" + table->name;
+      auto* b = benchmark::RegisterBenchmark(name.c_str(), body);
+      b->ArgName("rows")->MinTime(0.1);
+      for (const int rows : {1, 2, 4, 8, 32, 128, 512}) b->Arg(rows);
+    }
   benchmark::RunSpecifiedBenchmarks();
 }

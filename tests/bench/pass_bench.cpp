@@ -1,5 +1,6 @@
 // Tokens per second of whole passes on a model file, without an engine: prefill of 512, then decode of 1 and 4 sequences.
 //   pass_bench MODEL.gguf [threads]
+// random_moe.py writes models with experts of any shape.
 
 #include <algorithm>
 #include <cstdio>
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
 
   std::vector<int32_t> prompt(512);
   for (size_t i = 0; i < prompt.size(); ++i)
-    prompt[i] = static_cast<int32_t>(1000 + i * 37 % 30000);
+    prompt[i] = static_cast<int32_t>((1000 + i * 37) % def.program.n_vocab);
   BatchStorage storage;
   const auto pass = [&](std::span<const RowRun> runs) {
     make_batch(runs, n_groups, config.block_tokens, storage);
