@@ -98,14 +98,14 @@ struct Matrix {
     for (uint32_t p = 1; p < n_panels; ++p)
       std::memcpy(panels.data() + p * panel_stride, panels.data(), panel_stride);
     if (rounded) form = activation_form(kK, f.group);
-    in_stride = rounded ? form.row_bytes : kK * sizeof(float);
+    in_stride = rounded ? form.row_bytes : kK * sizeof(float) + 64;
     in = Buffer::make(in_stride * kMostRows);
     for (uint32_t r = 0; r < kMostRows; ++r) {
       const auto x = test::random_floats(kK, r + 1);
       if (rounded)
         quantize_activations(x.data(), form, in.data() + r * in_stride);
       else
-        std::memcpy(in.data() + r * in_stride, x.data(), in_stride);
+        std::memcpy(in.data() + r * in_stride, x.data(), kK * sizeof(float));
     }
     out = Buffer::make(sizeof(float) * kPanelRows * cpu::kMaxLinearRows);
     scratch = Buffer::make(cpu::linear_scratch_bytes(kK));

@@ -188,6 +188,9 @@ inline Float512 _mm512_add_ps(const Float512& a, const Float512& b) {
 inline Float512 _mm512_mul_ps(const Float512& a, const Float512& b) {
   return floats([&](int i) { return a.lane[i] * b.lane[i]; });
 }
+inline Float512 _mm512_max_ps(const Float512& a, const Float512& b) {
+  return floats([&](int i) { return a.lane[i] > b.lane[i] ? a.lane[i] : b.lane[i]; });
+}
 inline Float512 _mm512_fmadd_ps(const Float512& a, const Float512& b, const Float512& c) {
   return floats([&](int i) { return std::fma(a.lane[i], b.lane[i], c.lane[i]); });
 }

@@ -23,68 +23,92 @@ inline float round_bf16(float x) {
   return float_from_bits((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
-// Where the lines of one product lie: step t of the depth (a pair of steps for bf16) is at base[t / per_base] + (t % per_base) * stride.
+// Where the lines of one product lie: step t of the depth (a pair of steps for bf16) is line t mod 2^shift of base[t >> shift].
+// In decoding they come from memory, in pieces of a few KiB here and there. So each step asks for the line at its place in what is needed
+// next: in q.K the values of the same keys, in p V the next keys.
 struct Lines {
   const uint8_t* const* base;
-  uint32_t per_base;
+  const uint8_t* const* next;
+  uint32_t shift;
   size_t stride;
-  // f(t, line) for t in [begin, end)
-  template <class Each>
-  inline void walk(uint32_t begin, uint32_t end, size_t column_bytes, const Each& each) const {
-    for (uint32_t t = begin; t < end;) {
-      const uint32_t at = t % per_base;
-      const uint8_t* line = base[t / per_base] + at * stride + column_bytes;
-      const uint32_t stop = end - t < per_base - at ? end : t + (per_base - at);
-      for (; t < stop; ++t, line += stride) each(t, line);
+  const uint8_t* at(uint32_t t) const {
+    return base[t >> shift] + (t & ((1u << shift) - 1)) * stride;
+  }
+  const uint8_t* next_at(uint32_t t) const {
+    return next[t >> shift] + (t & ((1u << shift) - 1)) * stride;
+  }
+  // The first step after t that has another base.
+  uint32_t end_of_base(uint32_t t) const { return ((t >> shift) + 1) << shift; }
+};
+
+enum class Pairs { even, odd, both };
+
+// even[r] and odd[r] += their halves of pairs [begin, end). Inlined, or the accumulators would live in memory.
+template <int R, Pairs kPairs>
+LLMRT_MATH_INLINE void chain_pairs(const float* const* left, uint32_t begin, uint32_t end,
+                                   const Lines& lines, size_t column_bytes, F* even, F* odd) {
+  for (uint32_t t = begin; t < end;) {
+    const uint8_t* line = lines.at(t) + column_bytes;
+    const uint8_t* next = lines.next_at(t) + column_bytes;
+    const uint32_t whole = lines.end_of_base(t), stop = end < whole ? end : whole;
+    for (; t < stop; ++t, line += lines.stride, next += lines.stride) {
+      if constexpr (kPairs != Pairs::odd) __builtin_prefetch(next);
+      F e, o;
+      load_bf16_pairs(line, e, o);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r)
+        if constexpr (kPairs != Pairs::odd) fma_each(e, left[r] + 2 * t, even[r]);
+#pragma GCC unroll 8
+      for (int r = 0; r < R; ++r)
+        if constexpr (kPairs != Pairs::even) fma_each(o, left[r] + 2 * t + 1, odd[r]);
     }
   }
-};
+}
 
 // acc[r] += left[r][0 .. depth) . lines, by bf16 pairs. left[r] is zero at depth if depth is odd.
 template <int R>
-inline void chain_b16(const float* const* left, uint32_t depth, const Lines& lines,
-                      size_t column_bytes, F* acc) {
+LLMRT_MATH_INLINE void chain_b16(const float* const* left, uint32_t depth, const Lines& lines,
+                                 size_t column_bytes, F* acc) {
   const uint32_t n_pairs = (depth + 1) / 2;
   for (uint32_t begin = 0; begin < n_pairs; begin += 16) {
     const uint32_t end = begin + 16 < n_pairs ? begin + 16 : n_pairs;
-    // One chain after the other: the accumulators of both would not fit into the registers.
     F even[R], odd[R];
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) even[r] = odd[r] = zero();
-    lines.walk(begin, end, column_bytes, [&](uint32_t t, const uint8_t* line) {
-      F e, other;
-      load_bf16_pairs(line, e, other);
-#pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) even[r] = fma(e, set1(left[r][2 * t]), even[r]);
-    });
-    lines.walk(begin, end, column_bytes, [&](uint32_t t, const uint8_t* line) {
-      F other, o;
-      load_bf16_pairs(line, other, o);
-#pragma GCC unroll 8
-      for (int r = 0; r < R; ++r) odd[r] = fma(o, set1(left[r][2 * t + 1]), odd[r]);
-    });
+    if constexpr (R <= kAttendRowsSideBySide) {
+      chain_pairs<R, Pairs::both>(left, begin, end, lines, column_bytes, even, odd);
+    } else {  // one chain after the other: both would not fit into the registers
+      chain_pairs<R, Pairs::even>(left, begin, end, lines, column_bytes, even, odd);
+      chain_pairs<R, Pairs::odd>(left, begin, end, lines, column_bytes, even, odd);
+    }
 #pragma GCC unroll 8
     for (int r = 0; r < R; ++r) acc[r] = add(acc[r], add(even[r], odd[r]));
   }
 }
 
 template <int R, bool kHalf>
-inline void chain_f32(const float* const* left, uint32_t depth, const Lines& lines,
-                      size_t column_bytes, F* acc) {
-  lines.walk(0, depth, column_bytes, [&](uint32_t t, const uint8_t* line) {
-    F v;
-    if constexpr (kHalf)
-      v = load_f16(line);
-    else
-      v = load(reinterpret_cast<const float*>(line));
+LLMRT_MATH_INLINE void chain_f32(const float* const* left, uint32_t depth, const Lines& lines,
+                                 size_t column_bytes, F* acc) {
+  for (uint32_t t = 0; t < depth;) {
+    const uint8_t* line = lines.at(t) + column_bytes;
+    const uint8_t* next = lines.next_at(t) + column_bytes;
+    const uint32_t whole = lines.end_of_base(t), stop = depth < whole ? depth : whole;
+    for (; t < stop; ++t, line += lines.stride, next += lines.stride) {
+      __builtin_prefetch(next);
+      F v;
+      if constexpr (kHalf)
+        v = load_f16(line);
+      else
+        v = load(reinterpret_cast<const float*>(line));
 #pragma GCC unroll 8
-    for (int r = 0; r < R; ++r) acc[r] = fma(v, set1(left[r][t]), acc[r]);
-  });
+      for (int r = 0; r < R; ++r) fma_each(v, left[r] + t, acc[r]);
+    }
+  }
 }
 
 template <int R>
-inline void chain(RowCodec codec, const float* const* left, uint32_t depth, const Lines& lines,
-                  uint32_t column, F* acc) {
+LLMRT_MATH_INLINE void chain(RowCodec codec, const float* const* left, uint32_t depth,
+                             const Lines& lines, uint32_t column, F* acc) {
   switch (codec) {
     case RowCodec::bf16:
       chain_b16<R>(left, depth, lines, size_t{column} * 4, acc);
@@ -161,17 +185,18 @@ inline void all_rows(const AttendArgs& a, const AttendScratch& w, const RowState
                      uint32_t n_rows, uint32_t q_stride, const Lines* k_lines, uint32_t n_columns,
                      uint32_t depth, const Lines& v_lines, bool values) {
   uint32_t row = 0;
-  for (; row + kAttendRowsAtOnce <= n_rows; row += kAttendRowsAtOnce)
-    tile_rows<kAttendRowsAtOnce>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines,
-                                 values);
+  const auto take = [&]<int R>() {
+    tile_rows<R>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
+    row += R;
+  };
+  while (row + kAttendRowsAtOnce <= n_rows) take.template operator()<kAttendRowsAtOnce>();
   if constexpr (kAttendRowsAtOnce > 4)
-    for (; row + 4 <= n_rows; row += 4)
-      tile_rows<4>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
+    while (row + 4 <= n_rows) take.template operator()<4>();
+  if constexpr (kAttendRowsAtOnce > 3)
+    if (row + 3 == n_rows) take.template operator()<3>();
   if constexpr (kAttendRowsAtOnce > 2)
-    for (; row + 2 <= n_rows; row += 2)
-      tile_rows<2>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
-  for (; row < n_rows; ++row)
-    tile_rows<1>(a, w, state, row, q_stride, k_lines, n_columns, depth, v_lines, values);
+    if (row + 2 <= n_rows) take.template operator()<2>();
+  while (row < n_rows) take.template operator()<1>();
 }
 
 // Scores of one row to probabilities; m, l and alpha move. `tile` is the position of the tile's first key.
@@ -190,11 +215,14 @@ inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t ti
       // NOLINTNEXTLINE(bugprone-narrowing-conversions): it takes the infinity for a wider type
       s[c] = tile + c >= st.first && tile + c < st.end ? s[c] : kMinusInf;
   float highest[16];
-  for (float& h : highest) h = st.m;
-  for (uint32_t c = 0; c < kAttendTile; c += 16)
-    for (uint32_t i = 0; i < 16; ++i) highest[i] = s[c + i] > highest[i] ? s[c + i] : highest[i];
-  float m = st.m;
-  for (float h : highest) m = h > m ? h : m;
+  F lanes = set1(st.m);
+  for (uint32_t c = 0; c < kAttendTile; c += 16) lanes = greater(load(s + c), lanes);
+  store(highest, lanes);
+#pragma GCC unroll 4
+  for (uint32_t half = 8; half; half /= 2)
+    for (uint32_t i = 0; i < half; ++i)
+      highest[i] = highest[i + half] > highest[i] ? highest[i + half] : highest[i];
+  const float m = highest[0];
   for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = exp_f32(s[c] - m);
   if (a.v_codec == RowCodec::bf16)
     for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = round_bf16(s[c]);
@@ -244,17 +272,21 @@ void attend(const AttendArgs& a) {
   const size_t v_line =
       size_t{pad_to_16(a.d_v)} * (a.v_codec == RowCodec::f16 ? 2 : 4);  // bf16: pairs of keys
   const uint32_t first_tile = first == UINT32_MAX ? chunk_end : first / kAttendTile * kAttendTile;
+  const uint32_t n_blocks = kAttendTile / t_block;
+  const auto blocks_of = [&](uint32_t tile) { return a.blocks + (tile - a.chunk_begin) / t_block; };
   for (uint32_t tile = first_tile; tile < end; tile += kAttendTile) {
-    const uint32_t block = (tile - a.chunk_begin) / t_block;
     const uint8_t* k_base[4];
     const uint8_t* v_base[4];
     Lines k_lines[4];
-    for (uint32_t b = 0; b < kAttendTile / t_block; ++b) {
-      k_base[b] = a.blocks[block + b];
+    for (uint32_t b = 0; b < n_blocks; ++b) {
+      k_base[b] = blocks_of(tile)[b];
       v_base[b] = k_base[b] + a.v_at;
-      k_lines[b] = {k_base + b, UINT32_MAX, k_line};
+      k_lines[b] = {k_base + b, v_base + b, 31, k_line};
     }
-    const Lines v_lines = {v_base, v_pairs ? t_block / 2 : t_block, v_line};
+    const auto log2_block = static_cast<uint32_t>(__builtin_ctz(t_block));
+    const Lines v_lines = {v_base,
+                           tile + kAttendTile < end ? blocks_of(tile + kAttendTile) : k_base,
+                           v_pairs ? log2_block - 1 : log2_block, v_line};
     // Keys beyond the last visible one have p = 0: whole groups of 32 of them change nothing.
     const uint32_t used = end - tile < kAttendTile ? end - tile : kAttendTile;
     const uint32_t depth = used <= 32 ? 32 : 64;

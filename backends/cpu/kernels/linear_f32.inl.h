@@ -30,20 +30,29 @@ void float_tile(const LinearArgs& a, const uint8_t* weights, uint32_t row, uint3
     acc[r] = zero();
   }
   uint32_t k = begin;
+  if constexpr (W == FloatWeight::f32) {
+    // One k at a time: with the weights of two alive the widest tile would not fit into the registers.
+    for (; k < end; ++k, weights += 64) {
+      __builtin_prefetch(weights + 2048);
+      const F w = load(reinterpret_cast<const float*>(weights));
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) mul_add_each(w, in[r] + k, acc[r]);
+    }
+  }
   for (; k + 2 <= end; k += 2, weights += 32 * float_bytes(W)) {
     __builtin_prefetch(weights + 2048);
     F w0, w1;
     load_two<W>(weights, w0, w1);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) acc[r] = mul_add(w0, set1(in[r][k]), acc[r]);
+    for (int r = 0; r < R; ++r) mul_add_each(w0, in[r] + k, acc[r]);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) acc[r] = mul_add(w1, set1(in[r][k + 1]), acc[r]);
+    for (int r = 0; r < R; ++r) mul_add_each(w1, in[r] + k + 1, acc[r]);
   }
   if (k < end) {  // odd K: the panel is padded, the input is not
     F w0, w1;
     load_two<W>(weights, w0, w1);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) acc[r] = mul_add(w0, set1(in[r][k]), acc[r]);
+    for (int r = 0; r < R; ++r) mul_add_each(w0, in[r] + k, acc[r]);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
@@ -55,11 +64,12 @@ void float_tile(const LinearArgs& a, const uint8_t* weights, uint32_t row, uint3
 template <FloatWeight W>
 void float_rows(const LinearArgs& a, const uint8_t* weights, uint32_t begin, uint32_t end) {
   uint32_t row = 0;
-  for (; row + kFloatRowsAtOnce <= a.n_rows; row += kFloatRowsAtOnce)
-    float_tile<W, kFloatRowsAtOnce>(a, weights, row, begin, end);
-  if constexpr (kFloatRowsAtOnce > 4)
+  if constexpr (W == FloatWeight::f32)
+    for (; row + kFloatRowsAtOnce <= a.n_rows; row += kFloatRowsAtOnce)
+      float_tile<W, kFloatRowsAtOnce>(a, weights, row, begin, end);
+  if constexpr (kFloatRowsAtOnce >= 4)
     for (; row + 4 <= a.n_rows; row += 4) float_tile<W, 4>(a, weights, row, begin, end);
-  if constexpr (kFloatRowsAtOnce > 2)
+  if constexpr (kFloatRowsAtOnce >= 2)
     for (; row + 2 <= a.n_rows; row += 2) float_tile<W, 2>(a, weights, row, begin, end);
   for (; row < a.n_rows; ++row) float_tile<W, 1>(a, weights, row, begin, end);
 }

@@ -18,7 +18,20 @@ inline F mul(const F& x, const F& y) { return {_mm256_mul_ps(x.a, y.a), _mm256_m
 inline F fma(const F& x, const F& y, const F& z) {
   return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)};
 }
-inline F mul_add(const F& x, const F& y, const F& z) { return fma(x, y, z); }
+// x > y ? x : y in each lane: y where they do not compare.
+inline F greater(const F& x, const F& y) {
+  return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)};
+}
+// acc = fma(x, *p, acc). In assembly because GCC 12, free to reorder, keeps the lines and broadcasts of several steps alive and spills
+// accumulators.
+inline void fma_each(const F& x, const float* p, F& acc) {
+  __m256 t;
+  __asm__(
+      "vbroadcastss %[p], %[t]\n\tvfmadd231ps %[t], %[xa], %[a]\n\tvfmadd231ps %[t], %[xb], %[b]"
+      : [a] "+x"(acc.a), [b] "+x"(acc.b), [t] "=&x"(t)
+      : [xa] "x"(x.a), [xb] "x"(x.b), [p] "m"(*p));
+}
+inline void mul_add_each(const F& x, const float* p, F& acc) { fma_each(x, p, acc); }
 
 inline F load_f16(const uint8_t* p) {
   return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))),
@@ -51,4 +64,5 @@ inline float sum(const F& x) {
 }
 
 inline constexpr int kAttendRowsAtOnce = 6;  // 12 accumulators, a line in 2, a mask: 15 of 16
-inline constexpr int kFloatRowsAtOnce = 6;   // 12 accumulators, 2 weights
+inline constexpr int kAttendRowsSideBySide = 2;
+inline constexpr int kFloatRowsAtOnce = 6;  // 12 accumulators, 2 weights

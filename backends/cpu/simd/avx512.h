@@ -10,7 +10,9 @@ inline void store(float* p, const F& x) { _mm512_storeu_ps(p, x.a); }
 inline F add(const F& x, const F& y) { return {_mm512_add_ps(x.a, y.a)}; }
 inline F mul(const F& x, const F& y) { return {_mm512_mul_ps(x.a, y.a)}; }
 inline F fma(const F& x, const F& y, const F& z) { return {_mm512_fmadd_ps(x.a, y.a, z.a)}; }
-inline F mul_add(const F& x, const F& y, const F& z) { return fma(x, y, z); }
+inline F greater(const F& x, const F& y) { return {_mm512_max_ps(x.a, y.a)}; }
+inline void fma_each(const F& x, const float* p, F& acc) { acc = fma(x, set1(*p), acc); }
+inline void mul_add_each(const F& x, const float* p, F& acc) { fma_each(x, p, acc); }
 
 inline F load_f16(const uint8_t* p) {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)))};
@@ -35,4 +37,5 @@ inline float sum(const F& x) {
 }
 
 inline constexpr int kAttendRowsAtOnce = 8;
-inline constexpr int kFloatRowsAtOnce = 12;  // 12 accumulators: latency 4 x 2 pipes
+inline constexpr int kAttendRowsSideBySide = 8;  // 16 accumulators of 32 registers
+inline constexpr int kFloatRowsAtOnce = 12;      // 12 accumulators: latency 4 x 2 pipes

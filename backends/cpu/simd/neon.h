@@ -29,7 +29,13 @@ inline F fma(const F& x, const F& y, const F& z) {
   for (int i = 0; i < 4; ++i) r.v[i] = vfmaq_f32(z.v[i], x.v[i], y.v[i]);
   return r;
 }
-inline F mul_add(const F& x, const F& y, const F& z) { return fma(x, y, z); }
+inline F greater(const F& x, const F& y) {
+  F r;
+  for (int i = 0; i < 4; ++i) r.v[i] = vbslq_f32(vcgtq_f32(x.v[i], y.v[i]), x.v[i], y.v[i]);
+  return r;
+}
+inline void fma_each(const F& x, const float* p, F& acc) { acc = fma(x, set1(*p), acc); }
+inline void mul_add_each(const F& x, const float* p, F& acc) { fma_each(x, p, acc); }
 
 inline F load_f16(const uint8_t* p) {
   F r;
@@ -58,4 +64,5 @@ inline float sum(const F& x) {
 }
 
 inline constexpr int kAttendRowsAtOnce = 4;  // 16 accumulators of 32 registers, a line in 4
+inline constexpr int kAttendRowsSideBySide = 2;
 inline constexpr int kFloatRowsAtOnce = 4;

@@ -1,5 +1,5 @@
 // F: 16 floats. The same names in every simd/<isa>.h; the math is in kernels/. No vector instructions: any processor runs this.
-// fma is exact everywhere; mul_add is what a float32 linear uses, and only here it rounds twice.
+// fma is exact everywhere; mul_add_each is what a float32 linear uses, and only here it rounds twice.
 struct F {
   float v[16];
 };
@@ -33,7 +33,16 @@ inline F fma(const F& a, const F& b, const F& c) {
   for (int i = 0; i < 16; ++i) r.v[i] = __builtin_fmaf(a.v[i], b.v[i], c.v[i]);
   return r;
 }
-inline F mul_add(const F& a, const F& b, const F& c) { return add(mul(a, b), c); }
+// x > y ? x : y in each lane: y where they do not compare.
+inline F greater(const F& a, const F& b) {
+  F r;
+  for (int i = 0; i < 16; ++i) r.v[i] = a.v[i] > b.v[i] ? a.v[i] : b.v[i];
+  return r;
+}
+// acc = fma(a, *p, acc)
+inline void fma_each(const F& a, const float* p, F& acc) { acc = fma(a, set1(*p), acc); }
+// The step of a float32 linear: as fma_each, but here rounded twice.
+inline void mul_add_each(const F& a, const float* p, F& acc) { acc = add(mul(a, set1(*p)), acc); }
 
 // f16 bits to float by integers (base/half.h, which has external inline functions and so stays outside these files).
 inline float half_value(uint16_t h) {
@@ -82,4 +91,6 @@ inline float sum(const F& a) {
 }
 
 inline constexpr int kAttendRowsAtOnce = 2;  // query rows per register tile
-inline constexpr int kFloatRowsAtOnce = 4;   // input rows per register tile of float32 linears
+inline constexpr int kAttendRowsSideBySide =
+    0;  // of these the rows that keep both chains of class b16 at once
+inline constexpr int kFloatRowsAtOnce = 4;  // input rows per register tile of float32 linears

@@ -58,11 +58,11 @@ struct B32 {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     for (uint32_t j = 0; j < n; ++j) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, j);
       __m256i plane[2], lanes[R][2], isum[R][2];
       if constexpr (kFive && !kExpanded) {
         plane[0] = load256(plane_at(sb, n, j));
         plane[1] = load256(plane_at(sb, n, j) + 32);
-        _mm_prefetch(reinterpret_cast<const char*>(plane_at(sb, n, j)) + kBytes, _MM_HINT_T0);
       }
       clear<R>(lanes);
 #pragma GCC unroll 4
@@ -72,9 +72,6 @@ struct B32 {
           c = byte_codes(e->code[j * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = line_at(sb, j, z);
-          _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
-          if constexpr (kBits == 8)
-            _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes + 64, _MM_HINT_T0);
           c = codes(line, plane, z);
         }
         multiply<R>(c, in.q, b * 256 + j * 32 + static_cast<uint32_t>(z) * 8, lanes);

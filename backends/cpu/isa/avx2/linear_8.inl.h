@@ -35,7 +35,8 @@ struct B8 {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     const __m256i ones = _mm256_set1_epi16(1), sixteens = _mm256_set1_epi16(16);
-    for (uint32_t j = 0; j < n; ++j)
+    for (uint32_t j = 0; j < n; ++j) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, j);
 #pragma GCC unroll 1
       for (uint32_t h = 0; h < 2; ++h) {  // one half at a time: 2 R accumulators
         __m256i low_sum[R], high_sum[R];
@@ -49,7 +50,6 @@ struct B8 {
             high = load256(e->high[j * 8 + w] + h * 32);
           } else {
             const uint8_t* line = sb + (j * 8 + w) * 64 + h * 32;
-            if (h == 0) _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
             split(line, low, high);
           }
 #pragma GCC unroll 4
@@ -70,5 +70,6 @@ struct B8 {
           acc[i][h] = _mm256_fmadd_ps(_mm256_mul_ps(d, dx), value, acc[i][h]);
         }
       }
+    }
   }
 };

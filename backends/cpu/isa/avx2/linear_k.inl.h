@@ -78,6 +78,7 @@ struct K4 {
     __m256i isum[R][2];
     clear<R>(isum);
     for (uint32_t g = 0; g < 8; ++g) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, g);
       __m256i plane[2];
       if constexpr (kFive && !kExpanded) {
         plane[0] = load256(sb + At::kHighAt + g * 64);
@@ -93,7 +94,6 @@ struct K4 {
           c = byte_codes(e->code[g * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (g * 4 + static_cast<uint32_t>(z)) * 64;
-          _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
           if constexpr (kFive)
             c = five_bits(line, plane, z);
           else
@@ -166,8 +166,7 @@ struct K6 {
       } else {
         plane[0] = load256(sb + At::kHighAt + j * 64);
         plane[1] = load256(sb + At::kHighAt + j * 64 + 32);
-        _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes + At::kHighAt + j * 64,
-                     _MM_HINT_T0);
+        prefetch_next<kBytes, 16>(sb, j);
         unpack_scale(sb, j, scale);
       }
       __m256i lanes[R][2];
@@ -182,7 +181,6 @@ struct K6 {
           c = byte_codes(e->code[j * 4 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (j * 2 + static_cast<uint32_t>(z)) * 64;
-          _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
           c = six_bits(line, plane, z);
         }
         multiply<R>(c, in.q, k, lanes);

@@ -146,6 +146,7 @@ struct K4 {
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i) isum[i] = _mm512_setzero_si512();
     for (uint32_t g = 0; g < 8; ++g) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, g);
       __m512i dot[R];
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i) dot[i] = _mm512_setzero_si512();
@@ -156,9 +157,6 @@ struct K4 {
         if constexpr (kExpanded) {
           c = byte_codes(e->code[g * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
-          _mm_prefetch(
-              reinterpret_cast<const char*>(sb) + kBytes + (g * 4 + static_cast<uint32_t>(z)) * 64,
-              _MM_HINT_T0);
           c = codes(sb, g, high, z);
         }
         multiply<R>(c, in.q, b * 256 + g * 32 + static_cast<uint32_t>(z) * 8, dot);
@@ -209,8 +207,7 @@ struct K6 {
       __m512i plane = _mm512_setzero_si512();
       if constexpr (!kExpanded) {
         plane = load512(sb + At::kHighAt + j * 64);
-        _mm_prefetch(reinterpret_cast<const char*>(sb) + kBytes + At::kHighAt + j * 64,
-                     _MM_HINT_T0);
+        prefetch_next<kBytes, 16>(sb, j);
       }
       __m512i dot[R];  // starts at -32 * (sum of q), the two halves of bias32 added
 #pragma GCC unroll 8
@@ -223,7 +220,6 @@ struct K6 {
           c = byte_codes(e->code[j * 4 + static_cast<uint32_t>(z) * 2]);
         } else {
           const uint8_t* line = sb + (j * 2 + static_cast<uint32_t>(z)) * 64;
-          _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
           c = six_bits(line, plane, z);
         }
         multiply<R>(c, in.q, b * 256 + j * 16 + static_cast<uint32_t>(z) * 8, dot);
@@ -291,6 +287,7 @@ struct B32 {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     for (uint32_t j = 0; j < n; ++j) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, j);
       __m512i dot[R];
 #pragma GCC unroll 8
       for (int i = 0; i < R; ++i) dot[i] = _mm512_setzero_si512();
@@ -301,10 +298,6 @@ struct B32 {
         if constexpr (kExpanded) {
           c = byte_codes(e->code[j * 8 + static_cast<uint32_t>(z) * 2]);
         } else {
-          const uint8_t* line = sb + j * kCodeBytes + static_cast<uint32_t>(z) * (kCodeBytes / 4);
-          _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes, _MM_HINT_T0);
-          if constexpr (kBits == 8)
-            _mm_prefetch(reinterpret_cast<const char*>(line) + kBytes + 64, _MM_HINT_T0);
           c = codes(sb, j, high, z);
         }
         multiply<R>(c, in.q, b * 256 + j * 32 + static_cast<uint32_t>(z) * 8, dot);
