@@ -2,7 +2,7 @@
 // (cpu_features.h) or LLMRT_CPU_ISA. Every table gives the same bits (docs/NUMERICS.md), but for float32 linears of a table without FMA.
 //
 // The kernels take raw pointers and a parameter struct, allocate nothing and call nothing outside their translation unit except
-// quant/panel.h's exact decoder. Whoever calls has a FloatScope of FloatMode::compute (base/float_control.h).
+// the exact decoders of quant/panel.h and quant/row_codes.h. Whoever calls has a FloatScope of FloatMode::compute (base/float_control.h).
 #pragma once
 
 #include <cstddef>
@@ -69,11 +69,19 @@ inline size_t attend_scratch_bytes(uint32_t d_k) {
   return sizeof(float) * kMaxAttendRows * (pad16(d_k) + kAttendTile + 32);
 }
 
+// Rough speed of one thread, to cut work into chunks of bounded time. Row types (quant/row_codes.h) are expanded once for all rows of a
+// chunk.
+struct TableSpeed {
+  float a8_macs_per_ns;    // multiply-adds of packed types
+  float f32_macs_per_ns;   // of class f32
+  float rows_macs_per_ns;  // of row types
+  float rows_expand_ns;    // of each weight of a row type
+};
+
 struct KernelTable {
   const char* name;       // "avx2": in model info and usage
   const char* f32_class;  // numerics class of float32 linears: "f32" or "f32-mul-add"
-  // Rough speed of one thread in multiply-adds per ns, to cut work into chunks of bounded time.
-  float a8_macs_per_ns, f32_macs_per_ns;
+  TableSpeed speed;
 
   // By DType's number; nullptr: linear_decoded, or none in class a8.
   LinearFn linear[kDTypeNumbers];

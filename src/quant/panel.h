@@ -16,7 +16,7 @@
 //   Q4_K Q5_K      4-bit | 1-bit (Q5_K) | packed scales [12][16] u8 (k_scales.h, byte b of all rows) | d [16] f16 | dmin [16] f16
 //   Q6_K           4-bit | 2-bit | scales [16][16] int8 | d [16] f16
 //   F16 BF16       [k/2][16][2]      F32  [k][16]      (K padded with zeros to a multiple of 32)
-//   others         [16 rows][the row's blocks as in the file]
+//   others         [16 rows][the row's blocks as in the file]     those of class a8 are the row types of row_codes.h
 //
 // Size equation: panel_bytes(type, K) == 16 * row_bytes(type, K padded), so a packed matrix with N % 16 == 0 has the file's size.
 // pack_panel and unpack_row are inverses (tests/cpu/panel_test.cpp).

@@ -1,16 +1,12 @@
-// Class a8's integers out of a packed superblock, for every a8 type. Legible and exact; kernels have their own fast forms.
+// Class a8's integers out of a packed superblock, for every a8 type: packed ones here, row types by row_codes.h. Legible and exact; kernels
+// have their own fast forms.
 #include <cstring>
 
 #include "base/half.h"
 #include "quant/panel.h"
 #include "quant/panel_lines.h"
-#include "quant/types/block.h"
-#include "quant/types/iq4_nl.h"
-#include "quant/types/iq4_xs.h"
+#include "quant/row_codes.h"
 #include "quant/types/k_scales.h"
-#include "quant/types/mxfp4.h"
-#include "quant/types/q2_k.h"
-#include "quant/types/q3_k.h"
 
 namespace llmrt {
 namespace {
@@ -96,61 +92,24 @@ void q8_0(const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
   float_scales(sb + code_bytes, n_blocks, out.d);
 }
 
-// Types kept as the file's blocks.
-
-void q2_k(const uint8_t* sb, PanelCodes& out) {
-  for (uint32_t r = 0; r < 16; ++r) {
-    const auto b = load_block<BlockQ2_K>(sb, r);
-    for (uint32_t k = 0; k < 256; ++k)
-      set_code(out, k, r, (b.qs[k / 128 * 32 + k % 32] >> (2 * (k % 128 / 32))) & 3);
-    for (uint32_t j = 0; j < 16; ++j) {
-      out.sub_scale[j][r] = static_cast<int16_t>(b.scales[j] & 15);
-      out.sub_min[j][r] = static_cast<int16_t>(b.scales[j] >> 4);
+// Types kept as the file's blocks: row by row.
+void row_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
+  const QuantFormat& format = format_of(type);
+  const auto n_bytes = static_cast<size_t>(row_bytes(format, uint64_t{n_blocks} * 32));
+  const uint32_t n_scales = format.group == kSuperblock ? 1 : n_blocks;
+  out.has_min = row_codes_have_min(type);
+  for (uint32_t r = 0; r < kPanelRows; ++r) {
+    RowCodes row;
+    decode_row_codes(type, sb + r * n_bytes, n_blocks, row);
+    for (uint32_t k = 0; k < n_blocks * 32; ++k) out.code[k / 4][r][k % 4] = row.code[k];
+    for (uint32_t j = 0; j < n_scales; ++j) out.d[j][r] = row.d[j];
+    if (out.has_min) out.m[0][r] = row.m[0];
+    if (format.group != kSuperblock) continue;
+    for (uint32_t h = 0; h < 16; ++h) {
+      out.sub_scale[h][r] = row.sub_scale[h];
+      if (out.has_min) out.sub_min[h][r] = row.sub_min[h];
     }
-    out.d[0][r] = f16_to_f32(b.d);
-    out.m[0][r] = f16_to_f32(b.dmin);
   }
-  out.has_min = true;
-}
-
-void q3_k(const uint8_t* sb, PanelCodes& out) {
-  for (uint32_t r = 0; r < 16; ++r) {
-    const auto b = load_block<BlockQ3_K>(sb, r);
-    for (uint32_t k = 0; k < 256; ++k) {
-      const uint32_t plane = k % 128 / 32;
-      const int low = (b.qs[k / 128 * 32 + k % 32] >> (2 * plane)) & 3;
-      const int high = (b.hmask[k % 32] >> (k / 128 * 4 + plane)) & 1;
-      set_code(out, k, r, (low | high << 2) - 4);
-    }
-    for (uint32_t j = 0; j < 16; ++j)
-      out.sub_scale[j][r] = static_cast<int16_t>(q3_k_scale(b.scales, j));
-    out.d[0][r] = f16_to_f32(b.d);
-  }
-}
-
-void iq4_xs(const uint8_t* sb, PanelCodes& out) {
-  for (uint32_t r = 0; r < 16; ++r) {
-    const auto b = load_block<BlockIq4Xs>(sb, r);
-    for (uint32_t k = 0; k < 256; ++k)
-      set_code(out, k, r, kIq4Values[(b.qs[k / 32 * 16 + k % 16] >> (k % 32 / 16 * 4)) & 15]);
-    for (uint32_t j = 0; j < 16; ++j)
-      out.sub_scale[j][r] = static_cast<int16_t>(iq4_xs_scale(b, j / 2));
-    out.d[0][r] = f16_to_f32(b.d);
-  }
-}
-
-float block_scale(const BlockIq4Nl& b) { return f16_to_f32(b.d); }
-float block_scale(const BlockMxfp4& b) { return mxfp4_scale(b.e); }
-
-template <class Block>
-void table_codes(const uint8_t* sb, uint32_t n_blocks, const int8_t (&table)[16], PanelCodes& out) {
-  for (uint32_t r = 0; r < 16; ++r)
-    for (uint32_t j = 0; j < n_blocks; ++j) {
-      const auto b = load_block<Block>(sb, r * n_blocks + j);
-      for (uint32_t k = 0; k < 32; ++k)
-        set_code(out, 32 * j + k, r, table[(b.qs[k % 16] >> (k / 16 * 4)) & 15]);
-      out.d[j][r] = block_scale(b);
-    }
 }
 
 }  // namespace
@@ -184,23 +143,9 @@ void decode_panel_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelC
     case DType::q6_k:
       q6_k(sb, out);
       return;
-    case DType::q2_k:
-      q2_k(sb, out);
-      return;
-    case DType::q3_k:
-      q3_k(sb, out);
-      return;
-    case DType::iq4_xs:
-      iq4_xs(sb, out);
-      return;
-    case DType::iq4_nl:
-      table_codes<BlockIq4Nl>(sb, n_blocks, kIq4Values, out);
-      return;
-    case DType::mxfp4:
-      table_codes<BlockMxfp4>(sb, n_blocks, kMxfp4Values, out);
-      return;
-    default:  // class f32
-      return;
+    default:
+      if (is_row_type(type)) row_codes(type, sb, n_blocks, out);
+      return;  // others: class f32
   }
 }
 

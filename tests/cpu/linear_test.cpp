@@ -151,35 +151,18 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
       const uint32_t k = 512;
       const auto x = inputs(33, k);
       A8Linear f(type, 16, k, x);
-      // Scales stay, codes and sub-scales take the pattern.
+      // Codes and sub-scales take the pattern, scales stay finite.
       const QuantFormat& format = format_of(type);
-      std::vector<uint8_t> rows(16 * row_bytes(format, k));
-      for (uint32_t r = 0; r < 16; ++r)
-        unpack_row(type, f.panels.data(), r, k, &rows[r * row_bytes(format, k)]);
-      const auto pattern = rows;
-      std::fill(rows.begin(), rows.end(), static_cast<uint8_t>(fill));
-      // The largest product of code and sub-scale: (0 - 32) * -128.
-      if (type == DType::q6_k && fill == 0)
-        for (size_t b = 0; b < rows.size(); b += format.block_bytes)
+      std::vector<uint8_t> rows(16 * row_bytes(format, k), static_cast<uint8_t>(fill));
+      const auto scales = test::random_floats(rows.size() / 8, 11, 0.01f);
+      size_t next = 0;
+      for (size_t b = 0; b < rows.size(); b += format.block_bytes) {
+        // The largest product of code and sub-scale: (0 - 32) * -128.
+        if (type == DType::q6_k && fill == 0)
           std::fill_n(rows.begin() + static_cast<long>(b + 192), 16, uint8_t{0x80});
-      const auto keep = [&](size_t at, size_t n) {
-        for (size_t b = 0; b < rows.size(); b += format.block_bytes)
-          std::copy_n(pattern.begin() + static_cast<long>(b + at), n,
-                      rows.begin() + static_cast<long>(b + at));
-      };
-      if (type == DType::mxfp4)
-        keep(0, 1);
-      else if (type == DType::q6_k)
-        keep(208, 2);
-      else if (type == DType::q2_k)
-        keep(80, 4);
-      else if (type == DType::q3_k)
-        keep(108, 2);
-      else
-        keep(0, format.block_bytes == 20 || format.block_bytes == 24 || type == DType::q4_k ||
-                        type == DType::q5_k
-                    ? 4
-                    : 2);
+        if (type == DType::mxfp4) rows[b] = static_cast<uint8_t>(110 + b % 25);
+        test::set_block_scales(type, &rows[b], [&] { return scales[next++ % scales.size()]; });
+      }
       pack_panel(type, rows.data(), row_bytes(format, k), 16, k, f.panels.data());
       std::vector<float> want;  // of every fifth output
       for (uint32_t i = 0; i < 33; ++i)
@@ -203,7 +186,8 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
 
 TEST_CASE("a NaN activation reaches the output of its row and no other") {
   const FloatScope floats(FloatMode::compute);
-  for (DType type : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_0, DType::q4_1}) {
+  for (DType type : {DType::q4_k, DType::q6_k, DType::q8_0, DType::q5_0, DType::q4_1, DType::q2_k,
+                     DType::iq4_nl, DType::iq3_s}) {
     auto x = inputs(20, 512);
     x[8][100] = std::numeric_limits<float>::quiet_NaN();
     A8Linear f(type, 16, 512, x);

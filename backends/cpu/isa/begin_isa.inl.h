@@ -7,3 +7,5 @@
 #include "base/math.h"
 #include "base/plant.h"
 #include "quant/panel.h"
+#include "quant/row_blocks.h"
+#include "quant/row_codes.h"

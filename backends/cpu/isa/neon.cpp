@@ -16,6 +16,8 @@ namespace {
 #include "backends/cpu/kernels/linear_f32.inl.h"
 #include "backends/cpu/kernels/linear_codes.inl.h"
 #include "backends/cpu/kernels/input_rows.inl.h"
+#include "backends/cpu/isa/neon/row_dots.inl.h"
+#include "backends/cpu/kernels/linear_rows.inl.h"
 #include "backends/cpu/isa/neon/scales.inl.h"
 #include "backends/cpu/isa/neon/codes.inl.h"
 #include "backends/cpu/isa/neon/dot_tile.inl.h"
@@ -38,6 +40,6 @@ using StoredCodes = DotTile<1>;
 }  // namespace
 
 extern const KernelTable kTable;
-constinit const KernelTable kTable = make_aarch64_table("neon", 20.0f);
+constinit const KernelTable kTable = make_aarch64_table("neon", 20.0f, 15.0f);
 
 }  // namespace llmrt::cpu::neon

@@ -17,6 +17,8 @@ namespace {
 #include "backends/cpu/kernels/linear_f32.inl.h"
 #include "backends/cpu/kernels/linear_codes.inl.h"
 #include "backends/cpu/kernels/input_rows.inl.h"
+#include "backends/cpu/kernels/row_dots.inl.h"
+#include "backends/cpu/kernels/linear_rows.inl.h"
 #include "backends/cpu/isa/neon/scales.inl.h"
 #include "backends/cpu/isa/sve/codes.inl.h"
 #include "backends/cpu/isa/sve/linear_32.inl.h"
@@ -30,6 +32,6 @@ namespace {
 }  // namespace
 
 extern const KernelTable kTable;
-constinit const KernelTable kTable = make_aarch64_table("sve", 30.0f);
+constinit const KernelTable kTable = make_aarch64_table("sve", 30.0f, 4.0f);
 
 }  // namespace llmrt::cpu::sve

@@ -9,6 +9,10 @@ inline F set1(float x) {
   return {v, v};
 }
 inline F load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+inline F load_int32(const int32_t* p) {
+  const auto* v = reinterpret_cast<const __m256i*>(p);
+  return {_mm256_cvtepi32_ps(_mm256_loadu_si256(v)), _mm256_cvtepi32_ps(_mm256_loadu_si256(v + 1))};
+}
 inline void store(float* p, const F& x) {
   _mm256_storeu_ps(p, x.a);
   _mm256_storeu_ps(p + 8, x.b);

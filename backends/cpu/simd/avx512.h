@@ -6,6 +6,7 @@ struct F {
 inline F zero() { return {_mm512_setzero_ps()}; }
 inline F set1(float x) { return {_mm512_set1_ps(x)}; }
 inline F load(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline F load_int32(const int32_t* p) { return {_mm512_cvtepi32_ps(_mm512_loadu_si512(p))}; }
 inline void store(float* p, const F& x) { _mm512_storeu_ps(p, x.a); }
 inline F add(const F& x, const F& y) { return {_mm512_add_ps(x.a, y.a)}; }
 inline F mul(const F& x, const F& y) { return {_mm512_mul_ps(x.a, y.a)}; }

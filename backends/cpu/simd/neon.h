@@ -11,6 +11,11 @@ inline F zero() { return set1(0.0f); }
 inline F load(const float* p) {
   return {{vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8), vld1q_f32(p + 12)}};
 }
+inline F load_int32(const int32_t* p) {
+  F r;
+  for (int i = 0; i < 4; ++i) r.v[i] = vcvtq_f32_s32(vld1q_s32(p + 4 * i));
+  return r;
+}
 inline void store(float* p, const F& x) {
   for (int i = 0; i < 4; ++i) vst1q_f32(p + 4 * i, x.v[i]);
 }

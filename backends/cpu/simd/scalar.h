@@ -15,6 +15,11 @@ inline F load(const float* p) {
   for (int i = 0; i < 16; ++i) r.v[i] = p[i];
   return r;
 }
+inline F load_int32(const int32_t* p) {  // to the nearest float
+  F r;
+  for (int i = 0; i < 16; ++i) r.v[i] = static_cast<float>(p[i]);
+  return r;
+}
 inline void store(float* p, const F& a) {
   for (int i = 0; i < 16; ++i) p[i] = a.v[i];
 }

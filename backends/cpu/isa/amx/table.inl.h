@@ -2,7 +2,7 @@
 // types: not measured.
 constexpr KernelTable make_amx_table(const char* name) {
   KernelTable t = make_avx512_table(name);
-  t.a8_macs_per_ns = 450.0f;
+  t.speed.a8_macs_per_ns = 450.0f;
   const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
   set(DType::q4_0, &linear_tiles<TileB32<4, false, 8>>);
   set(DType::q4_1, &linear_tiles<TileB32<4, true, 0>>);

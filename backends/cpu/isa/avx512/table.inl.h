@@ -1,6 +1,10 @@
-// Which kernels are AVX-512 VNNI's own.
+// Which kernels are AVX-512 VNNI's own. The speed of row types is an estimate: not measured.
 constexpr KernelTable make_avx512_table(const char* name) {
-  KernelTable t = make_table(name, "f32", 180.0f, 40.0f);
+  KernelTable t = make_table(name, "f32",
+                             {.a8_macs_per_ns = 180,
+                              .f32_macs_per_ns = 40,
+                              .rows_macs_per_ns = 120,
+                              .rows_expand_ns = 0.1f});
   const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
   set(DType::q4_0, &linear_a8<B32<4, false, 8>>);
   set(DType::q4_1, &linear_a8<B32<4, true, 0>>);
@@ -10,5 +14,8 @@ constexpr KernelTable make_avx512_table(const char* name) {
   set(DType::q4_k, &linear_a8<K4<false>>);
   set(DType::q5_k, &linear_a8<K4<true>>);
   set(DType::q6_k, &linear_a8<K6>);
+  set_row_lines(t);
+  set(DType::iq4_nl, &linear_lines<DType::iq4_nl, Lines32<127>>);
+  set(DType::iq4_xs, &linear_lines<DType::iq4_xs, LinesK<127, false>>);
   return t;
 }

@@ -1,0 +1,20 @@
+// The blocks, value tables and codebooks of all row types (row_codes.h), for those who expand them.
+#pragma once
+
+#include "quant/types/iq1_m.h"
+#include "quant/types/iq1_s.h"
+#include "quant/types/iq2_s.h"
+#include "quant/types/iq2_xs.h"
+#include "quant/types/iq2_xxs.h"
+#include "quant/types/iq3_s.h"
+#include "quant/types/iq3_xxs.h"
+#include "quant/types/iq4_nl.h"
+#include "quant/types/iq4_xs.h"
+#include "quant/types/iq_grids.h"
+#include "quant/types/mxfp4.h"
+#include "quant/types/q1_0.h"
+#include "quant/types/q2_0.h"
+#include "quant/types/q2_k.h"
+#include "quant/types/q3_k.h"
+#include "quant/types/tq1_0.h"
+#include "quant/types/tq2_0.h"
