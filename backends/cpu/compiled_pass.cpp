@@ -4,13 +4,24 @@
 
 #include "backends/cpu/pass_scratch.h"
 #include "quant/panel.h"
+#include "quant/row_codes.h"
 
 namespace llmrt::cpu {
+namespace {
+
+constexpr float kDecodeNs = 1.7f;  // of a weight by its scalar codec
+
+float macs_per_ns(const TableSpeed& speed, const QuantFormat& format) {
+  if (format.numerics == NumericsClass::f32) return speed.f32_macs_per_ns;
+  return is_row_type(format.type) ? speed.rows_macs_per_ns : speed.a8_macs_per_ns;
+}
+
+}  // namespace
 
 uint64_t CompiledPass::compute_bytes(const Program& program, const CompileOptions& options,
                                      uint32_t n_workers) {
   const PassPlan plan = make_pass_plan(program, options);
-  return plan.arena_bytes + plan.parts_bytes + plan.logits_bytes +
+  return plan.arena_bytes + plan.parts_bytes + plan.logits_bytes + plan.maxima_bytes +
          WorkerScratch::bytes_for(n_workers, plan.worker_bytes);
 }
 
@@ -29,17 +40,21 @@ Status CompiledPass::take_memory() {
   arena_ = Buffer::make(plan_.arena_bytes);
   parts_ = Buffer::make(plan_.parts_bytes);
   logits_ = Buffer::make(plan_.logits_bytes);
-  const unsigned long long bytes = plan_.arena_bytes + plan_.parts_bytes + plan_.logits_bytes;
+  maxima_ = Buffer::make(plan_.maxima_bytes);
+  const unsigned long long bytes =
+      plan_.arena_bytes + plan_.parts_bytes + plan_.logits_bytes + plan_.maxima_bytes;
   if ((plan_.arena_bytes && !arena_) || (plan_.parts_bytes && !parts_) ||
-      (plan_.logits_bytes && !logits_))
+      (plan_.logits_bytes && !logits_) || (plan_.maxima_bytes && !maxima_))
     return error(Code::out_of_memory, "no memory for the buffers of a pass of %u rows: %llu bytes",
                  options_.max_rows, bytes);
   arena_.fault_in(plan_.arena_bytes);
   parts_.fault_in(plan_.parts_bytes);
   logits_.fault_in(plan_.logits_bytes / options_.max_out);  // one row: most passes want no more
+  maxima_.fault_in(plan_.maxima_bytes / options_.max_out);
   arena_base_ = arena_.data();
   logits_base_ = logits_.data();
   parts_base_ = parts_.as<float>();
+  maxima_base_ = maxima_.as<float>();
   seq_of_row_.resize(options_.max_rows);
   return grow_workers();
 }
@@ -80,7 +95,7 @@ Status CompiledPass::bind(std::span<const PackedWeight* const> weights) {
     while (at < attend_plans_.size() && !(attend_plans_[at].shape() == shape)) ++at;
     if (at == attend_plans_.size())
       attend_plans_.emplace_back(shape, options_.max_rows, options_.max_seqs,
-                                 table_.f32_macs_per_ns);
+                                 table_.speed.f32_macs_per_ns);
     phases_[i].attend_plan = at;
     attend_plan_of_op_[phase.attend_op] = at;
   }
@@ -120,22 +135,23 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
                    program_.weights[op.weight].name.c_str(), format.name);
     if (op.bias != kNone) part.bias = vectors_[op.bias];
+    part.macs_per_ns = macs_per_ns(table_.speed, format);
+    part.expand_ns = part.fn == table_.linear_decoded ? kDecodeNs
+                     : is_row_type(format.type)       ? table_.speed.rows_expand_ns
+                                                      : 0;
     if (job.dealt[i] != kNone) {
       const DealtValue& d = plan_.dealt[job.dealt[i]];
       part.in = arena_base_ + d.place.offset;
       part.in_stride = d.place.row_bytes;
       part.form = &d.form;
-      part.macs_per_ns = d.form.group ? table_.a8_macs_per_ns : table_.f32_macs_per_ns;
     } else if (job.rounded[i] != kNone) {
       const RoundedValue& r = plan_.rounded[job.rounded[i]];
       part.in = arena_base_ + r.place.offset;
       part.in_stride = r.place.row_bytes;
       part.form = &r.form;
-      part.macs_per_ns = table_.a8_macs_per_ns;
     } else {
       part.in = reinterpret_cast<const uint8_t*>(value_row(op.in[0], 0));
       part.in_stride = plan_.values[op.in[0]].row_bytes;
-      part.macs_per_ns = table_.f32_macs_per_ns;
     }
   }
   phase.jobs.push_back(bound);
@@ -172,6 +188,10 @@ Status CompiledPass::begin(const Batch& batch) {
     for (uint32_t r = batch.row_begin[s]; r < batch.row_begin[s + 1]; ++r) seq_of_row_[r] = s;
   for (AttendPlan& plan : attend_plans_) plan.prepare(batch);
   grouped_by_ = kNone;
+  // One token after the other is cut alike: then the chunks are as they were.
+  const CutFor now{batch.n_rows(), n_out_, pool_.n_workers()};
+  const bool is_cut = now == cut_for_;
+  cut_for_ = now;
 
   n_stages_ = 0;
   for (size_t i = 0; i < phases_.size(); ++i) {
@@ -182,12 +202,14 @@ Status CompiledPass::begin(const Batch& batch) {
     const uint32_t rows = n_rows(phase.rows);
     if (phase.kind == PhaseKind::rows) {
       // A few rows are one chunk: waking a worker costs more than the work.
-      const uint32_t shares = 4 * pool_.n_workers();
+      const uint32_t shares = 4 * now.n_workers;
       bound.rows_per_chunk = rows < 4 ? 4 : std::clamp((rows + shares - 1) / shares, 1u, 16u);
       bound.n_chunks = (rows + bound.rows_per_chunk - 1) / bound.rows_per_chunk;
     } else if (phase.kind == PhaseKind::linear) {
-      for (JobCut& cut : bound.cuts) cut.n_rows = rows;
-      bound.n_chunks = rows ? cut_jobs(bound.cuts) : 0;
+      if (!is_cut) {
+        for (JobCut& cut : bound.cuts) cut.n_rows = rows;
+        bound.n_chunks = rows ? cut_jobs(bound.cuts, now.n_workers) : 0;
+      }
     } else if (phase.kind == PhaseKind::experts) {
       bound.n_chunks = 0;  // known when the phase begins
     } else {
@@ -200,9 +222,8 @@ Status CompiledPass::begin(const Batch& batch) {
 }
 
 // Chunks of about a sixteenth of a worker's share, between 4 us (claiming costs 0.1) and 100 us (a pass stops within 0.5 ms).
-uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts) const {
-  constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8, kDecodeNs = 1.7f,
-                  kPackBytesPerNs = 2;
+uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) const {
+  constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8, kPackBytesPerNs = 2;
   const auto panel_ns = [](const BoundJob& job, uint32_t n) {
     float ns = 0;
     for (uint32_t i = 0; i < job.job->n_parts; ++i) {
@@ -213,12 +234,12 @@ uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts) const {
     }
     return ns;
   };
-  // However many rows a chunk has: types without a packed form are decoded by their scalar codec, and raw matrices are packed.
-  const auto decode_ns = [this](const BoundJob& job) {
+  // However many rows a chunk has: types without a packed form are expanded, and raw matrices are packed.
+  const auto decode_ns = [](const BoundJob& job) {
     float ns = 0;
     for (uint32_t i = 0; i < job.job->n_parts; ++i) {
       const PackedWeight& w = *job.part[i].weight;
-      if (job.part[i].fn == table_.linear_decoded) ns += kDecodeNs * 16 * static_cast<float>(w.k);
+      ns += job.part[i].expand_ns * 16 * static_cast<float>(w.k);
       if (w.is_raw) ns += static_cast<float>(w.panel_stride) / kPackBytesPerNs;
     }
     return ns;
@@ -237,8 +258,7 @@ uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts) const {
     total += (panel_ns(job, cut.rows_per_chunk) + decode_ns(job)) *
              static_cast<float>(cut.n_row_chunks * n_panels(job.part[0].weight->n));
   }
-  const float wanted =
-      std::clamp(total / static_cast<float>(16 * pool_.n_workers()), kShortest, kLongest);
+  const float wanted = std::clamp(total / static_cast<float>(16 * n_workers), kShortest, kLongest);
   uint32_t n = 0;
   for (JobCut& cut : cuts) {
     const uint32_t panels = n_panels(cut.job->part[0].weight->n);
@@ -265,7 +285,7 @@ void CompiledPass::sort_by_expert(const Phase& phase, BoundPhase& bound) {
     for (const ExpertGroups::Group& g : groups_.groups())
       expert_cuts_.push_back(
           {.job = &job, .row_begin = g.begin, .n_rows = g.n, .expert = g.expert});
-  bound.n_chunks = cut_jobs(expert_cuts_);
+  bound.n_chunks = cut_jobs(expert_cuts_, cut_for_.n_workers);
 }
 
 Result<Progress> CompiledPass::advance(Execution& execution, Deadline deadline) {

@@ -16,6 +16,7 @@
 #include "backends/cpu/pass_plan.h"
 #include "backends/cpu/worker_scratch.h"
 #include "graph/backend.h"
+#include "graph/logit_blocks.h"
 
 namespace llmrt::cpu {
 
@@ -33,6 +34,10 @@ class CompiledPass {
   std::span<const float> logits() const {
     return {reinterpret_cast<const float*>(logits_.data()), size_t{n_out_} * program_.n_vocab};
   }
+  // Empty where the logits are not what a linear writes: a softcap after it makes others.
+  std::span<const float> logit_maxima() const {
+    return {maxima_base_, maxima_base_ ? n_out_ * n_logit_blocks(program_.n_vocab) : 0};
+  }
 
   static uint64_t compute_bytes(const Program& program, const CompileOptions& options,
                                 uint32_t n_workers);
@@ -48,6 +53,7 @@ class CompiledPass {
     size_t in_stride = 0;
     const ActivationForm* form = nullptr;
     float macs_per_ns = 1;
+    float expand_ns = 0;  // of a weight, once for a chunk's rows
   };
   struct BoundJob {
     const LinearJob* job = nullptr;
@@ -59,6 +65,11 @@ class CompiledPass {
     uint32_t row_begin = 0, n_rows = 0;  // of the input: rows of the batch, or slots
     uint32_t expert = 0;
     uint32_t panels_per_chunk = 1, rows_per_chunk = 1, n_row_chunks = 1, chunk_begin = 0;
+  };
+  // What the cuts of rows and linear phases depend on.
+  struct CutFor {
+    uint32_t n_rows = 0, n_out = 0, n_workers = 0;
+    bool operator==(const CutFor&) const = default;
   };
   struct BoundPhase {
     std::vector<BoundJob> jobs;
@@ -80,7 +91,7 @@ class CompiledPass {
   Status begin(const Batch& batch);
   Status check(const Batch& batch) const;
   Status grow_workers();
-  uint32_t cut_jobs(std::span<JobCut> cuts) const;
+  uint32_t cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) const;
   void sort_by_expert(const Phase& phase, BoundPhase& bound);
   uint32_t n_rows(RowSpace rows) const {
     return rows == RowSpace::tokens ? batch_->n_rows() : batch_->n_out();
@@ -107,6 +118,9 @@ class CompiledPass {
     const Place& p = plan_.angles[table];
     return reinterpret_cast<float*>(arena_base_ + p.offset + size_t{row} * p.row_bytes);
   }
+  float* maxima_row(uint32_t row) const {
+    return maxima_base_ + row * n_logit_blocks(program_.n_vocab);
+  }
   float* part(uint32_t index, uint32_t d_v) const { return parts_base_ + index * part_floats(d_v); }
 
   Program program_;
@@ -118,6 +132,7 @@ class CompiledPass {
   std::vector<BoundPhase> phases_;
   std::vector<AttendPlan> attend_plans_;
   ExpertGroups groups_;
+  CutFor cut_for_;                   // the last pass that began; of no pass at first
   uint32_t grouped_by_ = kNone;      // op of the route that groups_ are of, in the running pass
   std::vector<JobCut> expert_cuts_;  // of the running experts phase
   std::vector<uint32_t> attend_plan_of_op_;   // [ops]
@@ -125,10 +140,11 @@ class CompiledPass {
   std::vector<const float*> vectors_;         // [weights] as floats, where an op wants that
   std::vector<std::unique_ptr<PackedWeight>> rebuilt_;  // one-row matrices
   std::vector<Buffer> rebuilt_vectors_;
-  Buffer arena_, parts_, logits_;
+  Buffer arena_, parts_, logits_, maxima_;
   uint8_t* arena_base_ = nullptr;
   uint8_t* logits_base_ = nullptr;
   float* parts_base_ = nullptr;
+  float* maxima_base_ = nullptr;  // nullptr: PassPlan::maxima_bytes is 0
   WorkerScratch scratch_;
   const Batch* batch_ = nullptr;
   std::vector<uint32_t> seq_of_row_;  // [max_rows]

@@ -54,6 +54,9 @@ class CpuBackend final : public Backend {
   }
   void abandon(Execution& execution) override { programs_[execution.exe].abandon(); }
   std::span<const float> logits(ExeId exe) const override { return programs_[exe].logits(); }
+  std::span<const float> logit_maxima(ExeId exe) const override {
+    return programs_[exe].logit_maxima();
+  }
 
  private:
   std::shared_ptr<Host> host_;

@@ -4,9 +4,13 @@
 
 #include "backends/cpu/compiled_pass.h"
 #include "backends/cpu/pass_scratch.h"
+#include "graph/logit_blocks.h"
 #include "quant/panel.h"
 
 namespace llmrt::cpu {
+
+// So a panel's chunk writes maxima that no other one touches.
+static_assert(kLogitBlock == kPanelRows);
 
 void CompiledPass::run_rows(const Phase& phase, const BoundPhase& bound, uint32_t chunk,
                             uint8_t* scratch) {
@@ -181,6 +185,7 @@ void CompiledPass::run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint
   for (uint32_t i = 0; i < job.job->n_parts; ++i)
     if (job.part[i].weight->is_raw) job.part[i].weight->expect_panels(panel, panel_end, cut.expert);
 
+  const bool tell_maxima = maxima_base_ && job.job->out == program_.logits;
   auto* sums = reinterpret_cast<float*>(scratch);
   LinearArgs args{};
   args.n_rows = n;
@@ -211,10 +216,11 @@ void CompiledPass::run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint
       const float* sum = sums + r * 16;
       if (job.job->residual == kNone) {
         std::memcpy(to, sum, columns * sizeof(float));
-        continue;
+      } else {
+        const float* residual = value_row(job.job->residual, row + r) + p * kPanelRows;
+        for (uint32_t c = 0; c < columns; ++c) to[c] = sum[c] + residual[c];
       }
-      const float* residual = value_row(job.job->residual, row + r) + p * kPanelRows;
-      for (uint32_t c = 0; c < columns; ++c) to[c] = sum[c] + residual[c];
+      if (tell_maxima) maxima_row(row + r)[p] = max_or_infinity(to, columns);
     }
   }
 }

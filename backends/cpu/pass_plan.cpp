@@ -6,6 +6,7 @@
 #include "backends/cpu/kernel_table.h"
 #include "backends/cpu/packed_weight.h"
 #include "backends/cpu/pass_scratch.h"
+#include "graph/logit_blocks.h"
 
 namespace llmrt::cpu {
 namespace {
@@ -374,7 +375,18 @@ class Planner {
     if (p_.logits != kNone) {
       plan_.values[p_.logits].row_bytes = p_.n_vocab * 4;
       plan_.logits_bytes = uint64_t{o_.max_out} * p_.n_vocab * 4;
+      if (linear_writes_logits())
+        plan_.maxima_bytes = uint64_t{o_.max_out} * n_logit_blocks(p_.n_vocab) * 4;
     }
+  }
+
+  bool linear_writes_logits() const {
+    for (const Phase& phase : plan_.phases) {
+      if (phase.kind != PhaseKind::linear) continue;
+      for (const LinearJob& job : phase.jobs)
+        if (job.out == p_.logits) return true;
+    }
+    return false;
   }
 
   const Program& p_;

@@ -97,6 +97,7 @@ struct PassPlan {
   uint64_t arena_bytes = 0;
   uint64_t parts_bytes = 0;  // attention parts, shared by all layers
   uint64_t logits_bytes = 0;
+  uint64_t maxima_bytes = 0;  // of the logits' blocks; 0: no linear writes the logits
   uint64_t worker_bytes = 0;  // scratch of each worker
   uint64_t panel_at = 0;      // in it: room for a panel (pass_scratch.h)
 };

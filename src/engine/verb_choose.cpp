@@ -13,17 +13,19 @@ void StepEngine::choose() {
     if (run.want == RowWant::all) out += run.count;
     if (run.want != RowWant::last) continue;
     Sequence& sequence = *pass_.sequences[i];
-    const std::span<const float> logits = runner_->logits(out++);
-    choose_for(sequence, logits);
+    const uint32_t row = out++;
+    const std::span<const float> logits = runner_->logits(row), maxima = runner_->logit_maxima(row);
+    choose_for(sequence, logits, maxima);
     if (sequence.request->params.n == 1 || sequence.n_generated() > 0) continue;
     for (const auto& follower : sequences_) {
       if (follower->request == sequence.request && follower->state == SeqState::following)
-        choose_for(*follower, logits);
+        choose_for(*follower, logits, maxima);
     }
   }
 }
 
-void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
+void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits,
+                            std::span<const float> maxima) {
   RequestImpl& request = *sequence.request;
   if (request.ended()) return;
   const auto position = static_cast<uint32_t>(sequence.tokens.size());
@@ -37,7 +39,7 @@ void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
     logits = hook_logits_;
   }
   if (sequence.n_max == 0) {  // a prompt to be computed only
-    Status status = request.chain->check(logits, position);
+    Status status = request.chain->check(logits, position, maxima);
     if (status.ok())
       choices_.push_back({&sequence, {}});
     else
@@ -47,7 +49,7 @@ void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits) {
   const uint64_t seed = LLMRT_PLANT(fork_same_seed, sequence.seed,
                                     mix_seed(static_cast<uint64_t>(request.params.seed), 0));
   Result<Pick> pick =
-      request.chain->sample(logits, {sequence.tokens, seed, position}, model_logits);
+      request.chain->sample(logits, {sequence.tokens, seed, position}, model_logits, maxima);
   if (!pick.ok()) {
     request.end(Finish::error, std::move(pick).status());
     return;

@@ -114,6 +114,9 @@ class Backend {
   virtual void abandon(Execution& execution) = 0;  // drop a suspended pass
   // [n_out, n_vocab], valid until the next advance() or compile() of this exe.
   virtual std::span<const float> logits(ExeId exe) const = 0;
+  // [n_out, n_logit_blocks(n_vocab)] of these logits (graph/logit_blocks.h), valid as long as they are. Empty: not known, and whoever
+  // wants them reads the logits.
+  virtual std::span<const float> logit_maxima(ExeId /*exe*/) const { return {}; }
 };
 
 // The compiled-in backends (backends/builtin.cpp) and the reference interpreter, by device id.

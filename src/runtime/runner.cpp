@@ -1,6 +1,7 @@
 #include "runtime/runner.h"
 
 #include "base/check.h"
+#include "graph/logit_blocks.h"
 
 namespace llmrt {
 
@@ -22,6 +23,10 @@ Result<std::unique_ptr<Runner>> Runner::create(Backend& backend, const Program& 
   LLMRT_ASSIGN(runner->exe_, backend.compile(program, weights, compile));
   runner->has_exe_ = true;
   runner->compute_bytes_ = backend.compute_bytes(program, compile);
+  const uint32_t n_entries =
+      (options.max_positions + options.kv.block_tokens - 1) / options.kv.block_tokens;
+  runner->storage_.reserve(
+      {options.max_rows, options.max_seqs, options.max_out, runner->n_groups_, n_entries});
   return runner;
 }
 
@@ -54,6 +59,12 @@ void Runner::abandon() {
 
 std::span<const float> Runner::logits(uint32_t i) const {
   return backend_.logits(exe_).subspan(size_t{i} * n_vocab_, n_vocab_);
+}
+
+std::span<const float> Runner::logit_maxima(uint32_t i) const {
+  const std::span<const float> all = backend_.logit_maxima(exe_);
+  const size_t n = n_logit_blocks(n_vocab_);
+  return all.empty() ? all : all.subspan(i * n, n);
 }
 
 }  // namespace llmrt

@@ -33,6 +33,8 @@ class Runner {
   void abandon();                               // drops an open pass
   // row i of the wanted rows, [n_vocab]; valid until the next begin()
   std::span<const float> logits(uint32_t i) const;
+  // of that row, [n_logit_blocks(n_vocab)]; empty: the backend does not tell them
+  std::span<const float> logit_maxima(uint32_t i) const;
 
   KvId kv() const { return kv_; }
   uint64_t compute_bytes() const { return compute_bytes_; }  // of the program: what the plan tells

@@ -9,9 +9,9 @@
 #include "base/float_control.h"
 #include "base/in_quotes.h"
 #include "base/math.h"
+#include "sampling/draw.h"
 #include "sampling/mass.h"
 #include "sampling/params.h"
-#include "sampling/rng.h"
 
 namespace llmrt {
 namespace {
@@ -60,30 +60,6 @@ Status all_banned(uint32_t position) {
                position);
 }
 
-// max over candidates of logit + Gumbel noise, lowest id on ties.
-Token draw(const std::vector<Candidate>& items, const SampleContext& context) {
-  Token best_id = std::numeric_limits<Token>::max();
-  float best = -kInf;
-  for (const Candidate& item : items) {
-    const float v = uniform(context.seed, context.position, RandomStream::gumbel,
-                            static_cast<uint32_t>(item.id));
-    // -log(1 - v) >= v, so the noise is at most -log v <= -floor(log2 v) log 2: most candidates of a long list end here, without a log.
-    const int exponent = static_cast<int>(float_bits(v) >> 23) - 127;
-    const float bound = item.logit - static_cast<float>(exponent) * 0.694f;
-    if (bound < best) continue;
-    const float score = item.logit + gumbel_from_uniform(v);
-    if (score > best || (score == best && item.id < best_id)) {
-      best = score;
-      best_id = item.id;
-    }
-  }
-  // Every score -inf: noise cannot tell them apart, the lowest id is left.
-  if (best == -kInf) {
-    for (const Candidate& item : items) best_id = std::min(best_id, item.id);
-  }
-  return best_id;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Chain>> Chain::make(const SamplingParams& params, uint32_t n_vocab,
@@ -100,6 +76,27 @@ Result<std::unique_ptr<Chain>> Chain::make(const SamplingParams& params, uint32_
   chain->greedy_ = is_greedy(params.temperature);
   LLMRT_ASSIGN(chain->steps_, make_steps({params, n_vocab, token_bytes}));
   return chain;
+}
+
+void Chain::reserve(size_t n_history) {
+  select_.reserve(n_vocab_);
+  bool edits = false;
+  for (const auto& step : steps_) {
+    step->reserve(candidates_.scratch, n_history);
+    edits |= step->only_edits();
+  }
+  if (edits) row_.reserve(n_vocab_);
+  size_t n = 0;
+  if (params_.logprobs > 0)
+    n = RowSelect::most_candidates(n_vocab_, static_cast<uint32_t>(params_.logprobs));
+  if (!greedy_) {
+    // what the list of candidates begins with: the k best where nothing but edits of the row comes before that cut
+    const auto cut = std::find_if(steps_.begin(), steps_.end(),
+                                  [](const auto& step) { return !step->only_edits(); });
+    const uint32_t k = cut != steps_.end() ? (*cut)->row_rule().best : 0;
+    n = std::max(n, k > 0 ? RowSelect::most_candidates(n_vocab_, k) : size_t{n_vocab_});
+  }
+  candidates_.items.reserve(n);
 }
 
 std::span<const float> Chain::apply_leading_edits(std::span<const float> logits,
@@ -152,30 +149,72 @@ void Chain::report_candidates(Pick& pick) {
   }
 }
 
+std::optional<Chain::Cooling> Chain::draws_from_row(size_t next_step) const {
+  if (next_step == steps_.size()) return Cooling{0, 1};
+  const RowRule rule = steps_[next_step]->row_rule();
+  if (next_step + 1 < steps_.size() || !rule.temperature) return std::nullopt;
+  return Cooling{select_.max(), *rule.temperature};
+}
+
+bool Chain::list_candidates(std::span<const float> row, size_t next_step) {
+  const RowRule rule = next_step < steps_.size() ? steps_[next_step]->row_rule() : RowRule{};
+  candidates_.sorted = false;
+  if (rule.best > 0) {
+    select_.best(row, rule.best, candidates_.items);
+    candidates_.sorted = true;
+  } else if (rule.within) {
+    select_.within(row, *rule.within, candidates_.items);
+  } else if (rule.share) {
+    list_share(row, *rule.share);
+  } else {
+    select_.all(row, candidates_.items);
+    return false;
+  }
+  return true;
+}
+
+// Masses end 28 below the maximum, so the loop ends there at the latest.
+void Chain::list_share(std::span<const float> row, double share) {
+  auto& items = candidates_.items;
+  const float max = select_.max();
+  const double target = share * static_cast<double>(total_mass(row, max));
+  float depth = 1;
+  do {
+    depth += 3;
+    select_.within(row, -depth, items);
+  } while (static_cast<double>(total_mass(items, max)) < target);
+  const auto below_max = [=](const Candidate& c) { return max - c.logit; };
+  keep_target_mass(items, false, max, target, below_max, better);
+}
+
 // Leaves select_ with the row's scan, for sample().
-Status Chain::check(std::span<const float> logits, uint32_t position) {
+Status Chain::check(std::span<const float> logits, uint32_t position,
+                    std::span<const float> maxima) {
   if (logits.size() != n_vocab_)
     return error(Code::internal, "%zu logits for a vocabulary of %u", logits.size(), n_vocab_);
   const FloatScope float_control(FloatMode::compute);
-  if (select_.scan(logits)) return {};
+  if (select_.scan(logits, maxima)) return {};
   const bool nan = std::any_of(logits.begin(), logits.end(), [](float x) { return x != x; });
   return error(Code::internal, "logits of position %u hold %s, all must be finite or -inf",
                position, nan ? "NaN" : "+inf");
 }
 
 Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& context,
-                           std::span<const float> model_logits) {
+                           std::span<const float> model_logits,
+                           std::span<const float> model_maxima) {
   const FloatScope float_control(FloatMode::compute);
   const bool of_model = params_.logprobs > 0 && !params_.logprobs_processed;
   const bool processed = params_.logprobs > 0 && params_.logprobs_processed;
   Pick pick;
   std::optional<Softmax> model_softmax;
   if (of_model) {
-    LLMRT_TRY(check(model_logits, context.position));
+    LLMRT_TRY(check(model_logits, context.position, model_maxima));
     if (select_.max() == -kInf) return all_banned(context.position);
     model_softmax = report_row(model_logits, pick);
   }
-  if (!of_model || model_logits.data() != logits.data()) LLMRT_TRY(check(logits, context.position));
+  const bool edited = model_logits.data() != logits.data();
+  if (!of_model || edited)
+    LLMRT_TRY(check(logits, context.position, edited ? std::span<const float>() : model_maxima));
 
   size_t next_step = 0;
   const std::span<const float> row = apply_leading_edits(logits, context, next_step);
@@ -183,15 +222,10 @@ Result<Pick> Chain::sample(std::span<const float> logits, const SampleContext& c
   if (greedy_) {
     pick.id = select_.argmax(row);
     if (processed) pick.logprob = report_row(row, pick).logprob(row[static_cast<size_t>(pick.id)]);
+  } else if (const auto whole = processed ? std::nullopt : draws_from_row(next_step)) {
+    pick.id = draw(row, select_, whole->max, whole->temperature, context);
   } else {
-    const uint32_t k = next_step < steps_.size() ? steps_[next_step]->keeps_best() : 0;
-    candidates_.sorted = k > 0;
-    if (k > 0) {
-      select_.best(row, k, candidates_.items);
-      ++next_step;
-    } else {
-      select_.all(row, candidates_.items);
-    }
+    if (list_candidates(row, next_step)) ++next_step;
     for (; next_step < steps_.size(); ++next_step) {
       steps_[next_step]->apply(candidates_, context);
       if (candidates_.items.empty()) return all_banned(context.position);

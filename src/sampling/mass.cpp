@@ -1,29 +1,9 @@
 #include "sampling/mass.h"
 
-#include "base/math.h"
+#include "sampling/row_kernels.h"
 
 namespace llmrt {
 namespace {
-
-// x = n ln2 + r, |r| <= ln2 / 2 and n kLn2Hi exact; degree 6 polynomial (Cephes' expf).
-inline float exp_inline(float x) {
-  constexpr float kMagic = 0x1.8p23f, kLog2e = 1.44269504f, kLn2Hi = 0.693359375f,
-                  kLn2Lo = -2.12194440e-4f, kLowest = -87.0f;
-  const float clamped = select_f32(x < kLowest, kLowest, x);
-  const float t = clamped * kLog2e + kMagic;
-  const float n = t - kMagic;
-  const float r = (clamped - n * kLn2Hi) - n * kLn2Lo;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = (p * (r * r) + r) + 1.0f;
-  // The low bits of t hold n in two's complement; n is in [-126, 0].
-  const float scaled = p * float_from_bits((float_bits(t) << 23) + 0x3f800000u);
-  return select_f32(x < kLowest, 0.0f, scaled);
-}
 
 void block_masses(const float* logits, size_t n, float max, uint64_t* out) {
   float e[kMassBlock];
@@ -53,25 +33,18 @@ void masses(std::span<const Candidate> items, float max, uint64_t* out) {
 }
 
 uint64_t total_mass(std::span<const Candidate> items, float max) {
-  uint64_t block[kMassBlock];
+  float logits[kMassBlock];
   uint64_t sum = 0;
   for (size_t begin = 0; begin < items.size(); begin += kMassBlock) {
     const size_t n = std::min(kMassBlock, items.size() - begin);
-    masses(items.subspan(begin, n), max, block);
-    for (size_t i = 0; i < n; ++i) sum += block[i];
+    for (size_t i = 0; i < n; ++i) logits[i] = items[begin + i].logit;
+    sum += row_kernels().total_mass(logits, n, max);
   }
   return sum;
 }
 
 uint64_t total_mass(std::span<const float> row, float max) {
-  uint64_t block[kMassBlock];
-  uint64_t sum = 0;
-  for (size_t begin = 0; begin < row.size(); begin += kMassBlock) {
-    const size_t n = std::min(kMassBlock, row.size() - begin);
-    block_masses(row.data() + begin, n, max, block);
-    for (size_t i = 0; i < n; ++i) sum += block[i];
-  }
-  return sum;
+  return row_kernels().total_mass(row.data(), row.size(), max);
 }
 
 }  // namespace llmrt

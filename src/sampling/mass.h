@@ -12,12 +12,12 @@
 #include <span>
 #include <vector>
 
+#include "sampling/mass_exp.h"
 #include "sampling/step.h"
 
 namespace llmrt {
 
 inline constexpr float kBorder = 1.0f - 1e-6f;
-inline constexpr float kMassOne = 0x1p40f;
 inline constexpr size_t kMassBlock = 256;  // masses taken at a time, on the stack
 
 // e^x for x <= 0, 0 below -87; relative error 2.5e-7. Without fused multiply-adds: a baseline build would call libm for each, and this
@@ -34,16 +34,15 @@ uint64_t total_mass(std::span<const float> row, float max);  // -inf logits have
 
 void masses(std::span<const Candidate> items, float max, uint64_t* out);
 
-// Keeps the smallest prefix in the order of `before` whose mass reaches `share` of the total, at least one candidate, and leaves it in
-// that order. key(c) >= 0 never falls along that order: candidates are counted into buckets of it, so that only those up to the bucket
-// in which the prefix ends are sorted. Long lists cost O(n).
+// Keeps the smallest prefix in the order of `before` whose mass reaches `target`, at least one candidate, in any order unless the list
+// is in that order already. key(c) >= 0 never falls along that order: candidates are counted into buckets of it, so that only those of
+// the bucket in which the prefix ends are sorted. O(n), unless many share a bucket.
 template <class Key, class Before>
-void keep_mass(std::vector<Candidate>& items, bool in_order, float max, double share, Key key,
-               Before before) {
-  double target = 0;
-  if (in_order) {
-    target = share * static_cast<double>(total_mass(items, max));
-  } else {
+void keep_target_mass(std::vector<Candidate>& items, bool in_order, float max, double target,
+                      Key key, Before before) {
+  uint64_t mass = 0;
+  size_t border = 0;  // items before it stay
+  if (!in_order) {
     constexpr size_t kBuckets = 1024;  // of 1/32 each; the last takes the rest
     const auto bucket_of = [&](const Candidate& c) {
       return std::min(static_cast<size_t>(std::min(key(c), 1000.0f) * 32.0f), kBuckets - 1);
@@ -55,23 +54,30 @@ void keep_mass(std::vector<Candidate>& items, bool in_order, float max, double s
       masses(std::span(items).subspan(begin, n), max, block);
       for (size_t i = 0; i < n; ++i) bucket_mass[bucket_of(items[begin + i])] += block[i];
     }
-    uint64_t total = 0;
-    for (const uint64_t mass : bucket_mass) total += mass;
-    target = share * static_cast<double>(total);
     size_t last = 0;
-    for (uint64_t mass = bucket_mass[0]; last + 1 < kBuckets && static_cast<double>(mass) < target;)
-      mass += bucket_mass[++last];
+    while (last + 1 < kBuckets && static_cast<double>(mass + bucket_mass[last]) < target)
+      mass += bucket_mass[last++];
     std::erase_if(items, [&](const Candidate& c) { return bucket_of(c) > last; });
-    std::sort(items.begin(), items.end(), before);
+    const auto middle = std::partition(items.begin(), items.end(),
+                                       [&](const Candidate& c) { return bucket_of(c) < last; });
+    std::sort(middle, items.end(), before);
+    border = static_cast<size_t>(middle - items.begin());
   }
-  uint64_t mass = 0;
-  for (size_t i = 0; i < items.size(); ++i) {
+  for (size_t i = border; i < items.size(); ++i) {
     mass += mass_of(items[i].logit, max);
     if (static_cast<double>(mass) >= target) {
       items.resize(i + 1);
       return;
     }
   }
+}
+
+// The prefix that reaches `share` of the mass of all items.
+template <class Key, class Before>
+void keep_mass(std::vector<Candidate>& items, bool in_order, float max, double share, Key key,
+               Before before) {
+  const double target = share * static_cast<double>(total_mass(items, max));
+  keep_target_mass(items, in_order, max, target, key, before);
 }
 
 }  // namespace llmrt

@@ -13,6 +13,7 @@ namespace llmrt {
 enum class RandomStream : uint32_t { gumbel = 0, xtc = 1 };
 
 using PhiloxCounter = std::array<uint32_t, 4>;
+// Of many tokens at a time: row_kernels.h.
 PhiloxCounter philox4x32(PhiloxCounter counter, uint64_t key);
 
 // Uniform in (0, 1), spacing 2^-63 near 0: the smallest of 2^22 draws still has all bits of a float.

@@ -1,74 +1,57 @@
 #include "sampling/row_select.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <limits>
+
+#include "base/check.h"
+#include "graph/logit_blocks.h"
 
 namespace llmrt {
 namespace {
 
-// 262,144 logits make 1,024 blocks: selecting among them costs as much as reading a few dozen
-constexpr size_t kBlock = 256;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr size_t kBlock = RowSelect::kBlock;
+constexpr size_t kToldBlocks = kBlock / kLogitBlock;
+static_assert(kBlock % kLogitBlock == 0);
 
-// Four lanes of the baseline vector unit, whatever it is: a portable extension of g++ and clang++. Plain loops over floats do not
-// vectorise here, since comparisons may trap.
-using Floats = float __attribute__((vector_size(16)));
-using Masks = int32_t __attribute__((vector_size(16)));
-constexpr size_t kLanes = 4;
-constexpr size_t kChains = 4;  // independent maxima hide the latency of one
-
-struct BlockScan {
-  float max;
-  bool finite;  // no NaN, no +inf
-};
-
-BlockScan scan_block(const float* x, size_t n) {
-  Floats max[kChains];
-  Masks good[kChains];
-  for (size_t c = 0; c < kChains; ++c) {
-    max[c] = Floats{-kInfinity, -kInfinity, -kInfinity, -kInfinity};
-    good[c] = Masks{-1, -1, -1, -1};
-  }
-  const Floats inf = {kInfinity, kInfinity, kInfinity, kInfinity};
-  size_t i = 0;
-  for (; i + kLanes * kChains <= n; i += kLanes * kChains) {
-    for (size_t c = 0; c < kChains; ++c) {
-      Floats v;
-      std::memcpy(&v, x + i + c * kLanes, sizeof(v));
-      max[c] = v > max[c] ? v : max[c];
-      good[c] &= v < inf;
-    }
-  }
-  BlockScan out{-kInfinity, true};
-  for (size_t c = 0; c < kChains; ++c) {
-    for (size_t lane = 0; lane < kLanes; ++lane) {
-      out.max = std::max(out.max, max[c][lane]);
-      out.finite = out.finite && good[c][lane] != 0;
-    }
-  }
-  for (; i < n; ++i) {
-    out.max = x[i] > out.max ? x[i] : out.max;
-    out.finite = out.finite && x[i] < kInfinity;
-  }
-  return out;
-}
+// Candidates beyond which a list of the k best is cut back to k.
+size_t enough_for(uint32_t k) { return 2 * size_t{k} + kBlock; }
 
 size_t block_size(size_t n, size_t block) { return std::min(kBlock, n - block * kBlock); }
 
+// The k best, the worst of them last. Precondition: 0 < k < size.
+void keep_best(std::vector<Candidate>& items, uint32_t k) {
+  const auto kth = items.begin() + static_cast<std::ptrdiff_t>(k - 1);
+  std::nth_element(items.begin(), kth, items.end(), better);
+  items.resize(k);
+}
+
 }  // namespace
 
-bool RowSelect::scan(std::span<const float> row) {
+void RowSelect::reserve(size_t n_row) {
+  block_max_.reserve((n_row + kBlock - 1) / kBlock);
+  order_.reserve(block_max_.capacity());
+}
+
+size_t RowSelect::most_candidates(size_t n_row, uint32_t k) {
+  return std::min(n_row, enough_for(k) + kBlock);
+}
+
+bool RowSelect::scan(std::span<const float> row, std::span<const float> maxima) {
+  LLMRT_ASSERT(maxima.empty() || maxima.size() == n_logit_blocks(row.size()));
   const size_t n_blocks = (row.size() + kBlock - 1) / kBlock;
   block_max_.resize(n_blocks);
-  bool finite = true;
   for (size_t b = 0; b < n_blocks; ++b) {
-    const BlockScan block = scan_block(row.data() + b * kBlock, block_size(row.size(), b));
-    block_max_[b] = block.max;
-    finite = finite && block.finite;
+    if (maxima.empty()) {
+      block_max_[b] = max_or_infinity(row.data() + b * kBlock, block_size(row.size(), b));
+    } else {
+      const size_t told = b * kToldBlocks;
+      block_max_[b] =
+          max_or_infinity(maxima.data() + told, std::min(kToldBlocks, maxima.size() - told));
+    }
   }
-  return finite;
+  return max() < kInfinity;
 }
 
 void RowSelect::rescan(std::span<const float> row, std::span<const LogitEdit> changed) {
@@ -76,7 +59,7 @@ void RowSelect::rescan(std::span<const float> row, std::span<const LogitEdit> ch
   for (const LogitEdit& edit : changed) {
     const size_t b = static_cast<size_t>(edit.id) / kBlock;
     if (b == last) continue;
-    block_max_[b] = scan_block(row.data() + b * kBlock, block_size(row.size(), b)).max;
+    block_max_[b] = max_or_infinity(row.data() + b * kBlock, block_size(row.size(), b));
     last = b;
   }
 }
@@ -92,8 +75,29 @@ Token RowSelect::argmax(std::span<const float> row) const {
       row.begin());
 }
 
-void RowSelect::best(std::span<const float> row, uint32_t k, std::vector<Candidate>& out) {
+// Those of block b that keep() wants. No branch depends on a single logit.
+template <class Keep>
+void RowSelect::append(std::span<const float> row, size_t b, std::vector<Candidate>& out,
+                       Keep keep) {
+  const size_t begin = b * kBlock, end = begin + block_size(row.size(), b);
+  size_t n = out.size();
+  out.resize(n + end - begin);
+  for (size_t i = begin; i < end; ++i) {
+    out[n] = {static_cast<Token>(i), row[i]};
+    n += static_cast<size_t>(keep(row[i]));
+  }
+  out.resize(n);
+}
+
+// A block of which not even the largest logit is kept is not read.
+template <class Keep>
+void RowSelect::collect(std::span<const float> row, std::vector<Candidate>& out, Keep keep) const {
   out.clear();
+  for (size_t b = 0; b < block_max_.size(); ++b)
+    if (keep(block_max_[b])) append(row, b, out, keep);
+}
+
+void RowSelect::best(std::span<const float> row, uint32_t k, std::vector<Candidate>& out) {
   float threshold = -kInfinity;
   if (k <= block_max_.size() / 2) {
     order_ = block_max_;
@@ -102,29 +106,28 @@ void RowSelect::best(std::span<const float> row, uint32_t k, std::vector<Candida
     threshold = *kth;
   }
   threshold = std::max(threshold, -std::numeric_limits<float>::max());
+  out.clear();
   for (size_t b = 0; b < block_max_.size(); ++b) {
     if (block_max_[b] < threshold) continue;
-    const size_t end = b * kBlock + block_size(row.size(), b);
-    for (size_t i = b * kBlock; i < end; ++i) {
-      if (row[i] >= threshold) out.push_back({static_cast<Token>(i), row[i]});
+    append(row, b, out, [=](float x) { return x >= threshold; });
+    if (out.size() > enough_for(k)) {
+      keep_best(out, k);
+      threshold = out.back().logit;  // the k-th best so far
     }
   }
-  if (out.size() > k) {
-    const auto kth = out.begin() + static_cast<std::ptrdiff_t>(k);
-    std::nth_element(out.begin(), kth, out.end(), better);
-    out.resize(k);
-  }
+  if (out.size() > k) keep_best(out, k);
   std::sort(out.begin(), out.end(), better);
 }
 
+void RowSelect::within(std::span<const float> row, float difference,
+                       std::vector<Candidate>& out) const {
+  const float highest = max();
+  if (difference == -kInfinity) return all(row, out);
+  collect(row, out, [=](float x) { return x - highest >= difference; });
+}
+
 void RowSelect::all(std::span<const float> row, std::vector<Candidate>& out) const {
-  out.resize(row.size());
-  size_t n = 0;
-  for (size_t i = 0; i < row.size(); ++i) {
-    out[n] = {static_cast<Token>(i), row[i]};
-    n += static_cast<size_t>(row[i] > -kInfinity);
-  }
-  out.resize(n);
+  collect(row, out, [](float x) { return x > -kInfinity; });
 }
 
 }  // namespace llmrt

@@ -4,10 +4,13 @@
 //   raw logits -> [edits of single logits: logit_bias, penalties, dry] -> [cuts: top_k ... xtc] -> temperature -> draw
 //
 // The chain option orders them. Two hints, with working defaults, let the chain skip work that would not change the answer: edits()
-// is applied to the dense row of logits, before any candidate list exists; keeps_best() makes the list from the k best of that row.
+// is applied to the dense row of logits, before any candidate list exists; row_rule() lets the first cut make the list from the few
+// blocks of that row that matter, and a draw without cuts do without a list.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -87,6 +90,19 @@ struct SampleContext {
   uint32_t position = 0;           // absolute position of the token being drawn
 };
 
+// All that a step does, in words that the chain can apply to the dense row; at most one of them. max: of the candidates.
+struct RowRule {
+  uint32_t best = 0;                                // > 0: keeps that many best candidates, sorted
+  std::optional<float> within = std::nullopt;       // keeps those with logit - max >= within
+  std::optional<double> share = std::nullopt;       // keep_mass() (mass.h) of it, best first
+  std::optional<float> temperature = std::nullopt;  // l' = cooled(l, max, temperature)
+};
+
+// (l - max) / T of a finite logit. Taking the maximum away first keeps every quotient at or below 0, however small T is.
+inline float cooled(float logit, float max, float temperature) {
+  return std::max((logit - max) / temperature, -std::numeric_limits<float>::max());
+}
+
 class SamplingStep {
  public:
   virtual ~SamplingStep() = default;
@@ -96,14 +112,18 @@ class SamplingStep {
   // of the vocabulary. apply() is then the same edits on a candidate list. The view lives until scratch is used again.
   virtual std::optional<std::span<const LogitEdit>> edits(const SampleContext& context,
                                                           StepScratch& scratch) const;
-  // k > 0: the step keeps the k best candidates, sorted, and does nothing else.
-  virtual uint32_t keeps_best() const { return 0; }
+  virtual RowRule row_rule() const { return {}; }
+  // Of the edits() kind.
+  virtual bool only_edits() const { return false; }
+  // Takes the memory of scratch that it will use for histories of up to n_history tokens.
+  virtual void reserve(StepScratch& /*scratch*/, size_t /*n_history*/) const {}
 };
 
 // A step of the edits() kind: only edits() is left to write.
 class LogitEditStep : public SamplingStep {
  public:
   void apply(Candidates& candidates, const SampleContext& context) const final;
+  bool only_edits() const final { return true; }
   std::optional<std::span<const LogitEdit>> edits(const SampleContext& context,
                                                   StepScratch& scratch) const override = 0;
 };

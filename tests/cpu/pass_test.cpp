@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cfenv>
+#include <cmath>
 #include <cstring>
 
 #include "backends/cpu/cpu_backend.h"
 #include "golden/golden.h"
+#include "support/program_kit.h"
 
 using namespace llmrt;
 
@@ -244,6 +246,92 @@ TEST_CASE("a pool that grows or shrinks while a pass is suspended changes nothin
     REQUIRE(bench.host->pool().resize(++n_stops % 2 ? 4 : 1).ok());
   CHECK(n_stops > 3);
   CHECK(same(bench.backend->logits(bench.exe), want));
+}
+
+TEST_CASE(
+    "maxima of the logits' blocks are those of the logits, for any vocabulary, rows and threads") {
+  enum class End { head, head_of_residual, softcap };
+  test::Rng rng(9);
+  for (const uint32_t n_vocab : {1u, 15u, 16u, 17u, 250u, 1000u}) {
+    for (const End end : {End::head, End::head_of_residual, End::softcap}) {
+      constexpr uint32_t kWidth = 64, kRows = 70;
+      const auto table = test::random_floats(rng, 40 * kWidth),
+                 turned = test::random_floats(rng, kWidth * kWidth);
+      auto head = test::random_floats(rng, size_t{n_vocab} * kWidth);
+      // the last of the vocabulary's rows ends a block or lies alone in one
+      for (const bool nan : {false, true}) {
+        std::fill_n(head.end() - kWidth, kWidth, nan ? std::nanf("") : 0.5f);
+        test::ProgramKit kit;
+        kit.program.kv_groups = {{.n_layers = 1, .n_kv_head = 1, .d_k = 8, .d_v = 8}};
+        const WeightIndex embd = kit.add_f32("embd", 40, kWidth, table),
+                          square = kit.add_f32("square", kWidth, kWidth, turned),
+                          out = kit.add_f32("out", n_vocab, kWidth, head);
+        Builder b = kit.builder();
+        const ValueId x = b.gather_rows(b.embed(embd));
+        ValueId logits = b.linear(x, out);
+        if (end == End::head_of_residual) {
+          // the first ones are there a level before the second linear, so that the sum becomes its epilogue
+          logits = b.add(b.linear(b.linear(x, square), out), logits);
+        }
+        if (end == End::softcap) logits = b.softcap(logits, 3);
+        kit.program.n_vocab = n_vocab;
+        b.set_logits(logits);
+
+        for (const uint32_t n_workers : {1u, 2u, 3u}) {
+          CAPTURE(n_vocab);
+          CAPTURE(n_workers);
+          cpu::CpuBackend backend(test::make_host(n_workers), cpu::default_kernel_table());
+          const auto weights = test::take(kit.load(backend));
+          KvConfig config;
+          config.codec = test::take(parse_kv_type("f32"));
+          config.block_tokens = kBlockTokens;
+          config.n_blocks = kFirstBlock + 8;
+          CompileOptions options;
+          options.kv = test::take(backend.kv_create(kit.program.kv_groups, config));
+          options.max_rows = options.max_out = kRows;
+          options.max_seqs = 1;
+          options.max_positions = kRows;
+          const ExeId exe = test::take(backend.compile(kit.program, weights, options));
+          const std::vector<std::vector<BlockId>> blocks = {{2, 3, 4, 5, 6}};
+          for (const uint32_t n_rows : {1u, 3u, kRows, 2u}) {
+            std::vector<int32_t> ids(n_rows);
+            for (uint32_t i = 0; i < n_rows; ++i) ids[i] = static_cast<int32_t>(i * 7 % 40);
+            const RowRun run{ids, 0, blocks, RowWant::all};
+            BatchStorage storage;
+            make_batch({&run, 1}, 1, kBlockTokens, storage);
+            const Batch batch = storage.view();
+            Execution execution{exe, &batch};
+            REQUIRE(test::take(backend.advance(execution, Deadline::never())) == Progress::done);
+            const auto rows = backend.logits(exe), maxima = backend.logit_maxima(exe);
+            REQUIRE(rows.size() == size_t{n_rows} * n_vocab);
+            if (end == End::softcap) {
+              CHECK(maxima.empty());  // a step after the linear makes the logits
+              continue;
+            }
+            const uint32_t n_blocks = (n_vocab + 15) / 16;
+            REQUIRE(maxima.size() == size_t{n_rows} * n_blocks);
+            uint32_t n_wrong = 0;
+            for (uint32_t row = 0; row < n_rows; ++row) {
+              for (uint32_t block = 0; block < n_blocks; ++block) {
+                float want = -INFINITY;
+                for (uint32_t i = block * 16; i < std::min(block * 16 + 16, n_vocab); ++i) {
+                  const float l = rows[size_t{row} * n_vocab + i];
+                  want = std::isnan(l) ? INFINITY : std::max(want, l);
+                }
+                n_wrong += maxima[size_t{row} * n_blocks + block] != want;
+              }
+              const bool bad = maxima[size_t{row + 1} * n_blocks - 1] == INFINITY;
+              CHECK(bad == nan);
+            }
+            CHECK(n_wrong == 0);
+          }
+          backend.remove_program(exe);
+          backend.kv_destroy(options.kv);
+          for (const WeightId id : weights) backend.remove_weight(id);
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("memory is what the plan said") {

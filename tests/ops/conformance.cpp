@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/logit_blocks.h"
 #include "graph/make_batch.h"
 #include "graph/reference.h"
 #include "support/simple_runner.h"
@@ -28,6 +29,27 @@ struct Loaded {
     for (WeightId id : weights) backend.remove_weight(id);
   }
 };
+
+// A backend may tell the maxima of its logits' blocks; if it does, they are those.
+Status check_maxima(std::span<const float> logits, std::span<const float> maxima,
+                    uint32_t n_vocab) {
+  if (maxima.empty()) return {};
+  const size_t n_rows = logits.size() / n_vocab, n_blocks = n_logit_blocks(n_vocab);
+  if (maxima.size() != n_rows * n_blocks)
+    return error(Code::internal, "%zu maxima of logits, want %zu", maxima.size(),
+                 n_rows * n_blocks);
+  for (size_t i = 0; i < maxima.size(); ++i) {
+    const size_t first = i % n_blocks * kLogitBlock;
+    const auto block = logits.subspan(i / n_blocks * n_vocab + first,
+                                      std::min<size_t>(kLogitBlock, n_vocab - first));
+    float want = -INFINITY;
+    for (const float x : block) want = std::isnan(x) ? INFINITY : std::max(want, x);
+    if (maxima[i] != want)
+      return error(Code::internal, "maximum %zu of row %zu is %g, want %g", i % n_blocks,
+                   i / n_blocks, static_cast<double>(maxima[i]), static_cast<double>(want));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -105,6 +127,7 @@ Result<std::vector<std::vector<float>>> run_case(const OpCase& c, Backend& backe
       done = progress == Progress::done;
     }
     const auto logits = backend.logits(on.exe);
+    LLMRT_TRY(check_maxima(logits, backend.logit_maxima(on.exe), program.n_vocab));
     out.emplace_back(logits.begin(), logits.end());
   }
   if (reference) reference->set_trace({});

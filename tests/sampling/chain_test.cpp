@@ -57,7 +57,8 @@ TEST_CASE(
   for (int round = 0; round < 400; ++round) {
     SamplingParams p;
     p.temperature = 0.3f + static_cast<float>(rng() % 100) / 50;
-    p.top_k = static_cast<int32_t>(rng() % 3) * 30;
+    p.top_k =
+        static_cast<int32_t>(rng() % 3) * 30;  // 0: other steps or the draw come to the dense row
     p.top_p = rng() % 2 ? 0.9f : 1.0f;
     p.min_p = rng() % 2 ? 0.02f : 0.0f;
     p.typical_p = rng() % 3 ? 1.0f : 0.7f;
@@ -164,6 +165,77 @@ TEST_CASE("chain: a row of which nothing is drawn is checked in the same words")
   CHECK(refusal({1, 2, kInf}) == "logits of position 7 hold +inf, all must be finite or -inf");
   CHECK(refusal({-kInf, -kInf, -kInf}) == "");
   CHECK(refusal({1, 2}) == "2 logits for a vocabulary of 3");
+}
+
+TEST_CASE("chain: told maxima change nothing, whatever the vocabulary, ties, -inf, NaN and +inf") {
+  std::mt19937 rng(21);
+  const auto same = [](const Result<Pick>& a, const Result<Pick>& b) {
+    REQUIRE(a.ok() == b.ok());
+    if (!a.ok()) {
+      CHECK(std::string(a.status().message()) == std::string(b.status().message()));
+      return;
+    }
+    CHECK(a->id == b->id);
+    CHECK(a->logprob == b->logprob);
+    REQUIRE(a->top.size() == b->top.size());
+    for (size_t i = 0; i < a->top.size(); ++i) {
+      CHECK(a->top[i].id == b->top[i].id);
+      CHECK(a->top[i].logprob == b->top[i].logprob);
+    }
+  };
+  for (const size_t n : {1u, 15u, 16u, 17u, 255u, 256u, 257u, 151936u, 262144u}) {
+    CAPTURE(n);
+    for (int round = 0; round < 8; ++round) {
+      auto row = random_logits(rng, n, 3);
+      if (round % 3 == 1) {
+        for (float& l : row) l = std::round(l);
+      }
+      if (round % 3 == 2) {
+        for (size_t i = 0; i < n; i += 2) row[i] = -kInf;
+      }
+      // at the edges of blocks of 16 and of 256, and at the row's end
+      const size_t edges[] = {0, 15, 16, 255, 256, n - 1};
+      if (round >= 4) row[edges[rng() % 6] % n] = round % 2 ? std::nanf("") : kInf;
+      if (round == 6) std::fill(row.begin(), row.end(), -kInf);
+      const auto maxima = maxima_of(row);
+      for (int kind = 0; kind < 5; ++kind) {
+        SamplingParams p = kind < 2 ? SamplingParams() : plain();
+        if (kind == 0) p.temperature = 0;
+        if (kind == 2) p.min_p = 0.05f;
+        if (kind == 3) p.top_p = 0.95f;
+        if (kind == 4) {
+          p.logprobs = 3;
+          p.logprobs_processed = round % 2 == 0;
+          p.logit_bias = {{static_cast<Token>(n / 2), 2.0f}, {static_cast<Token>(n - 1), -kInf}};
+          if (n == 1) p.logit_bias.clear();
+        }
+        auto chain = make_chain(p, static_cast<uint32_t>(n));
+        const SampleContext context{{}, rng(), static_cast<uint32_t>(round)};
+        same(chain->sample(row, context, row, maxima), chain->sample(row, context));
+        CHECK(std::string(chain->check(row, 3, maxima).message()) ==
+              std::string(chain->check(row, 3).message()));
+      }
+    }
+  }
+}
+
+TEST_CASE("chain: maxima are of the model's logits, not of what the host made of them") {
+  std::mt19937 rng(22);
+  const auto model = random_logits(rng, 700, 3);
+  auto edited = model;
+  edited[13] = 50;
+  for (const int32_t logprobs : {0, 2}) {
+    SamplingParams p = plain();
+    p.temperature = 0;
+    p.logprobs = logprobs;
+    auto chain = make_chain(p, 700);
+    const auto with = chain->sample(edited, {}, model, maxima_of(model));
+    const auto without = chain->sample(edited, {}, model);
+    REQUIRE(with.ok());
+    REQUIRE(without.ok());
+    CHECK(with->id == 13);
+    CHECK(with->logprob == without->logprob);
+  }
 }
 
 TEST_CASE("chain: a banned token never comes, a lone candidate always does") {

@@ -96,6 +96,18 @@ inline std::vector<double> softmax(const std::vector<float>& logits) {
   return p;
 }
 
+// What a backend tells of a row, graph/logit_blocks.h, written plainly.
+inline std::vector<float> maxima_of(const std::vector<float>& row) {
+  std::vector<float> maxima;
+  for (size_t begin = 0; begin < row.size(); begin += 16) {
+    float max = -kInf;
+    for (size_t i = begin; i < std::min(begin + 16, row.size()); ++i)
+      max = std::isnan(row[i]) ? kInf : std::max(max, row[i]);
+    maxima.push_back(max);
+  }
+  return maxima;
+}
+
 // Ids by descending logit, lowest first on ties.
 inline std::vector<Token> by_rank(const std::vector<float>& logits) {
   std::vector<Token> ids(logits.size());

@@ -53,6 +53,11 @@ class Dry : public LogitEditStep {
     return scratch.edits;
   }
 
+  void reserve(StepScratch& scratch, size_t n_history) const override {
+    scratch.lengths.reserve(n_history);
+    scratch.edits.reserve(n_history);
+  }
+
  private:
   bool is_breaker(Token id) const {
     if (id < 0 || static_cast<size_t>(id) >= token_bytes_.size()) return false;

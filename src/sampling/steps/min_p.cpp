@@ -9,6 +9,7 @@ namespace {
 class MinP : public SamplingStep {
  public:
   explicit MinP(float min_p) : min_difference_(log_f32(min_p * kBorder)) {}
+  RowRule row_rule() const override { return {.within = min_difference_}; }
 
   void apply(Candidates& candidates, const SampleContext&) const override {
     const float max = max_logit(candidates);

@@ -41,6 +41,12 @@ class Penalties : public LogitEditStep {
     return scratch.edits;
   }
 
+  void reserve(StepScratch& scratch, size_t n_history) const override {
+    const size_t n = last_n_ < 0 ? n_history : std::min(n_history, static_cast<size_t>(last_n_));
+    scratch.tokens.reserve(n);
+    scratch.edits.reserve(n);
+  }
+
  private:
   int32_t last_n_;
   float repeat_, frequency_, presence_;

@@ -1,8 +1,4 @@
-// temperature: l' = (l - max) / T. Taking the maximum away first keeps every quotient at or below 0, however small T is.
-// T = 0, and a T that flushing makes 0, is the chain's greedy path.
-#include <algorithm>
-#include <limits>
-
+// temperature: l' = (l - max) / T. T = 0, and a T that flushing makes 0, is the chain's greedy path.
 #include "sampling/mass.h"
 #include "sampling/params.h"
 #include "sampling/step.h"
@@ -10,16 +6,14 @@
 namespace llmrt {
 namespace {
 
-constexpr float kLowest = -std::numeric_limits<float>::max();  // candidates are finite
-
 class Temperature : public SamplingStep {
  public:
   explicit Temperature(float temperature) : temperature_(temperature) {}
+  RowRule row_rule() const override { return {.temperature = temperature_}; }
 
   void apply(Candidates& candidates, const SampleContext&) const override {
     const float max = max_logit(candidates);
-    for (Candidate& item : candidates.items)
-      item.logit = std::max((item.logit - max) / temperature_, kLowest);
+    for (Candidate& item : candidates.items) item.logit = cooled(item.logit, max, temperature_);
     // different logits may round to equal ones, whose ids need not ascend
     candidates.sorted = false;
   }

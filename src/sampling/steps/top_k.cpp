@@ -9,7 +9,7 @@ namespace {
 class TopK : public SamplingStep {
  public:
   explicit TopK(uint32_t k) : k_(k) {}
-  uint32_t keeps_best() const override { return k_; }
+  RowRule row_rule() const override { return {.best = k_}; }
 
   void apply(Candidates& candidates, const SampleContext&) const override {
     auto& items = candidates.items;

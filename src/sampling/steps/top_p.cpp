@@ -8,12 +8,12 @@ namespace {
 class TopP : public SamplingStep {
  public:
   explicit TopP(float p) : share_(static_cast<double>(p * kBorder)) {}
+  RowRule row_rule() const override { return {.share = share_}; }
 
   void apply(Candidates& candidates, const SampleContext&) const override {
     const float max = max_logit(candidates);
     const auto below_max = [=](const Candidate& c) { return max - c.logit; };
     keep_mass(candidates.items, candidates.sorted, max, share_, below_max, better);
-    candidates.sorted = true;
   }
 
  private:
