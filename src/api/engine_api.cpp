@@ -221,13 +221,17 @@ llmrt_status llmrt_engine_next(llmrt_engine* engine, int32_t timeout_ms, llmrt_e
     LLMRT_TRY(check_out(out));
     Event event;
     RequestPtr request;
+    {
+      const std::lock_guard lock(e->core->event_mutex);
+      event.text.swap(e->core->event_text);  // its memory is used again
+    }
     const Code code = e->core->engine().next(timeout_ms, event, request);
+    llmrt_request* handle = code == Code::ok ? e->core->handle_of(request.get()) : nullptr;
+    const std::lock_guard lock(e->core->event_mutex);
+    e->core->event_text.swap(event.text);
     if (code == Code::closed)
       return error(Code::closed, "the engine is closed and its queue is drained");
     if (code != Code::ok) return Status(code);
-    llmrt_request* handle = e->core->handle_of(request.get());
-    const std::lock_guard lock(e->core->event_mutex);
-    e->core->event_text = std::move(event.text);
     llmrt_event shown = to_event(event, e->core->event_text, handle);
     return write_out(shown, out);
   };

@@ -50,10 +50,14 @@ llmrt_status llmrt_request_next(llmrt_request* request, int32_t timeout_ms, llmr
       return refuse("delivery", std::to_string(static_cast<int>(r->delivery)),
                     "0, for a request whose events are read with llmrt_request_next");
     Event event;
+    {
+      const std::lock_guard lock(r->mutex);
+      event.text.swap(r->event_text);  // its memory is used again
+    }
     const Code code = r->request->next(timeout_ms, event);
-    if (code != Code::ok) return Status(code);
     const std::lock_guard lock(r->mutex);
-    r->event_text = std::move(event.text);
+    r->event_text.swap(event.text);
+    if (code != Code::ok) return Status(code);
     llmrt_event shown = to_event(event, r->event_text, request);
     return write_out(shown, out);
   };

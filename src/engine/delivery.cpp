@@ -17,7 +17,7 @@ void CallbackDelivery::enqueue(std::shared_ptr<RequestImpl> request) {
 
 void CallbackDelivery::deliver(EngineShared& shared, const std::shared_ptr<RequestImpl>& request) {
   const GenParams& params = request->params;
-  Event event;
+  Event& event = request->delivered;
   while (request->take_for_delivery(event) == Code::ok) {
     if (!params.on_event) continue;
     request->set_in_callback(true);

@@ -116,7 +116,8 @@ struct EngineCounters {
 class Request {
  public:
   virtual ~Request() = default;
-  // ok: one event; pending: nothing within timeout_ms (0 polls, < 0 waits for ever); end: after DONE was read, for ever.
+  // ok: one event; pending: nothing within timeout_ms (0 polls, < 0 waits for ever); end: after DONE was read, for ever;
+  // out_of_memory: there was none for the event's text, and it waits. out's text keeps its memory from one event to the next.
   virtual Code next(int32_t timeout_ms, Event& out) = 0;
   // pending: timeout_ms passed first. ok: a good end, by stop or by length. Else the request's error; text and usage stay readable.
   virtual Status wait(int32_t timeout_ms) = 0;
@@ -145,7 +146,7 @@ class Engine {
 
   // Validates everything before a request exists. prompt ids in range, at least one.
   virtual Result<RequestPtr> submit(std::vector<Token> prompt, const GenParams& params) = 0;
-  // Delivery engine_queue. closed: the engine is closed and every event was read.
+  // Delivery engine_queue. closed: the engine is closed and every event was read; out_of_memory: as Request::next.
   virtual Code next(int32_t timeout_ms, Event& out, RequestPtr& request) = 0;
   // host_stepped: about budget_us (0: one chunk, < 0: until no work). pending: more work waits, or another thread is inside.
   virtual Status step(int32_t budget_us) = 0;

@@ -92,7 +92,7 @@ bool EngineImpl::at_rest() const {
 }
 
 // From the last one on, for the owner takes requests off the list meanwhile. Never allocates.
-void EngineImpl::cancel_live() {
+void EngineImpl::for_each_live(FunctionRef<void(RequestImpl&)> visit) {
   for (size_t i = SIZE_MAX;;) {
     std::shared_ptr<RequestImpl> request;
     {
@@ -101,8 +101,12 @@ void EngineImpl::cancel_live() {
       if (i == 0) return;
       request = shared_->live[--i];
     }
-    request->cancel(false);
+    visit(*request);
   }
+}
+
+void EngineImpl::cancel_live() {
+  for_each_live([](RequestImpl& request) { request.cancel(false); });
 }
 
 void EngineImpl::run_thread() {
@@ -197,6 +201,7 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
         const std::lock_guard lock(shared_->mutex);
         shared_->ready.push(ready);
       }
+      if (code == Code::out_of_memory) return code;
       if (code != Code::ok) continue;
       request = std::move(ready);
       return Code::ok;
@@ -209,18 +214,13 @@ Code EngineImpl::next(int32_t timeout_ms, Event& out, RequestPtr& request) {
       if (result == PumpResult::ran) continue;
     }
     // timeouts hold even if the engine's thread is stuck in a device
-    std::vector<std::shared_ptr<RequestImpl>> live;
-    {
-      const std::lock_guard lock(shared_->mutex);
-      live = shared_->live;
-    }
     const int64_t now = now_ns();
     Deadline wake = deadline;
     if (options_.host_stepped) wake = earlier(wake, {now + kIdleSliceNs});
-    for (const auto& r : live) {
-      r->check_timeouts(now);
-      if (!r->ended()) wake = earlier(wake, {r->next_timeout()});
-    }
+    for_each_live([&](RequestImpl& r) {
+      r.check_timeouts(now);
+      if (!r.ended()) wake = earlier(wake, {r.next_timeout()});
+    });
     std::unique_lock lock(shared_->mutex);
     if (shared_->ready.empty() && !shared_->drained_locked())
       wait_until(shared_->changed, lock, wake);

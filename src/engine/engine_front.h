@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/function_ref.h"
 #include "base/service_thread.h"
 #include "engine/engine.h"
 #include "engine/step_engine.h"
@@ -46,6 +47,7 @@ class EngineImpl final : public Engine {
 
   PumpResult pump(Deadline deadline);  // owner held
   void run_thread();
+  void for_each_live(FunctionRef<void(RequestImpl&)> visit);
   void cancel_live();
   Status refuse_if_closed() const;
   // submit.cpp

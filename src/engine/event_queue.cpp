@@ -1,20 +1,23 @@
 #include "engine/event_queue.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace llmrt {
 
-void EventQueue::push(Event event) {
+// Beyond kMergeFrom there are at most, of each sample, a text event that the next ones join, its end, and a progress event before it.
+EventQueue::EventQueue(size_t n_samples) { events_.reserve(kMergeFrom + 3 * n_samples); }
+
+void EventQueue::push(const QueuedEvent& event) {
   if (event.type == EventType::progress && !empty() && events_.back().type == EventType::progress) {
     events_.back().done = event.done;
     return;
   }
   if (event.type == EventType::text && size() >= kMergeFrom) {
     for (size_t i = events_.size(); i-- > head_;) {
-      Event* it = &events_[i];
+      QueuedEvent* it = &events_[i];
       if (it->sample != event.sample) continue;
       if (it->type != EventType::text) break;
-      it->text += event.text;
+      it->text_size += event.text_size;
       it->n_tokens += event.n_tokens;
       it->token = -1;
       it->logprob = event.logprob;
@@ -25,17 +28,20 @@ void EventQueue::push(Event event) {
     events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(head_));
     head_ = 0;
   }
-  events_.push_back(std::move(event));
+  events_.push_back(event);
 }
 
-bool EventQueue::pop(Event& out) {
-  if (empty()) return false;
-  out = std::move(events_[head_++]);
-  if (head_ == events_.size()) {
+void EventQueue::pop() {
+  if (++head_ == events_.size()) {
     events_.clear();
     head_ = 0;
   }
-  return true;
+}
+
+void EventQueue::drop_text() {
+  events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(head_));
+  head_ = 0;
+  std::erase_if(events_, [](const QueuedEvent& event) { return event.type == EventType::text; });
 }
 
 }  // namespace llmrt

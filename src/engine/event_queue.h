@@ -1,5 +1,6 @@
-// EventQueue: events of one request that nobody took yet. A reader that lags finds text events merged, so the queue is bounded by the
-// request's text, not by its token count. Not locked: the request is.
+// EventQueue: events of one request that nobody took yet. A reader that lags finds text events merged, so the queue is bounded, and its
+// memory is taken when it is made: a text event is a piece of its sample's text, which is kept anyway, and merging lengthens it.
+// (Progress alone can make it grow: of samples whose prompt is computed again while others speak.) Not locked: the request is.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +10,34 @@
 
 namespace llmrt {
 
+struct QueuedEvent {
+  EventType type = EventType::none;
+  int32_t sample = 0;
+  Finish finish = Finish::none;
+  Token token = -1;
+  int32_t n_tokens = 0;
+  float logprob = 0;
+  int64_t done = 0, total = 0;
+  size_t text_begin = 0, text_size = 0;  // of the sample's text
+};
+
 class EventQueue {
  public:
   static constexpr size_t kMergeFrom = 16;  // events of a sample merge once this many wait
 
-  void push(Event event);
-  bool pop(Event& out);
+  explicit EventQueue(size_t n_samples = 1);
+
+  // Text events of a sample come in the order of its text, without gaps.
+  void push(const QueuedEvent& event);
+  const QueuedEvent& front() const { return events_[head_]; }  // precondition: not empty
+  void pop();                                                  // drops the front
+  void drop_text();                                            // all text events
   bool empty() const { return size() == 0; }
   size_t size() const { return events_.size() - head_; }
 
  private:
-  std::vector<Event>
-      events_;  // [0, head_) were taken; their room is used again before the vector grows
+  // [0, head_) were taken; their room is used again before the vector grows
+  std::vector<QueuedEvent> events_;
   size_t head_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/request.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/wait.h"
@@ -11,6 +12,8 @@ namespace llmrt {
 namespace {
 
 constexpr int64_t kMsNs = 1'000'000;
+// Bytes: more than a token, or a stop string that was held back, adds to a text; more than most events carry.
+constexpr size_t kRoomAhead = 2048, kDeliveredText = 256;
 
 }  // namespace
 
@@ -37,11 +40,21 @@ RequestImpl::RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& 
     : params(gen),
       n_prompt(prompt_tokens),
       shared_(std::move(shared)),
+      events_(static_cast<size_t>(gen.n)),
       samples_(static_cast<size_t>(gen.n)),
       n_unfinished_(gen.n) {
   submitted_ns = now_ns();
   last_progress_ns_ = submitted_ns;
   usage_.prompt_tokens = static_cast<int32_t>(prompt_tokens);
+}
+
+void RequestImpl::reserve_output(uint32_t n_tokens, size_t text_bytes) {
+  for (SampleOutput& sample : samples_) {
+    sample.tokens.reserve(n_tokens);
+    if (text_bytes > 0) sample.text.reserve(text_bytes + kRoomAhead);
+    if (params.sampling.logprobs > 0) sample.logprobs.reserve(n_tokens);
+  }
+  if (params.delivery == Delivery::callback) delivered.text.reserve(kDeliveredText);
 }
 
 // ---- how it ends ----
@@ -156,16 +169,16 @@ bool RequestImpl::add_token(int32_t sample, const Drawn& drawn) {
     ++usage_.generated_tokens;
   }
   if (!drawn.emit) return true;
+  QueuedEvent event;
+  event.text_begin = output.text.size();
+  event.text_size = drawn.text.size();
   output.text.append(drawn.text);
-  Event event;
   event.type = EventType::text;
   event.sample = sample;
   event.token = drawn.n_tokens == 1 ? drawn.token : -1;
   event.n_tokens = drawn.n_tokens;
   event.logprob = drawn.pick ? drawn.pick->logprob : 0;
-  event.tag = params.tag;
-  event.text.assign(drawn.text);
-  events_.push(std::move(event));
+  events_.push(event);
   wake_reader_locked();
   return true;
 }
@@ -174,12 +187,11 @@ void RequestImpl::add_progress(int64_t done, int64_t total) {
   note_progress();
   const std::lock_guard lock(mutex_);
   if (ended_) return;
-  Event event;
+  QueuedEvent event;
   event.type = EventType::progress;
   event.done = done;
   event.total = total;
-  event.tag = params.tag;
-  events_.push(std::move(event));
+  events_.push(event);
   wake_reader_locked();
 }
 
@@ -187,13 +199,12 @@ void RequestImpl::finish_sample(int32_t sample, Finish finish) {
   const std::lock_guard lock(mutex_);
   if (ended_) return;
   SampleOutput& output = samples_[static_cast<size_t>(sample)];
-  Event event;
+  QueuedEvent event;
   event.type = EventType::sample_done;
   event.sample = sample;
   event.finish = finish;
   event.n_tokens = static_cast<int32_t>(output.tokens.size());
-  event.tag = params.tag;
-  events_.push(std::move(event));
+  events_.push(event);
   output.finish = finish;
   if (--n_unfinished_ > 0) {
     wake_reader_locked();
@@ -229,14 +240,19 @@ Code RequestImpl::take(Event& out) {
 Code RequestImpl::take_listed(Event& out, bool& more) {
   const std::lock_guard lock(mutex_);
   const Code code = take_locked(out);
-  more = code == Code::ok && !done_taken_ && readable_locked();
+  more = code == Code::out_of_memory || (code == Code::ok && !done_taken_ && readable_locked());
   listed_ = more;
   return code;
 }
 
 Code RequestImpl::take_for_delivery(Event& out) {
   const std::lock_guard lock(mutex_);
-  const Code code = take_locked(out);
+  Code code = take_locked(out);
+  if (code == Code::out_of_memory) {
+    events_.drop_text();  // so the next one, DONE at last, takes no memory
+    end_locked(Finish::error, Status(Code::out_of_memory));
+    code = take_locked(out);
+  }
   if (code != Code::ok) in_delivery_ = false;
   return code;
 }
@@ -247,14 +263,48 @@ void RequestImpl::set_in_callback(bool inside) {
   if (!inside) note_progress();
 }
 
+// Who reads makes room for the text to come, so that steps need not.
+void RequestImpl::make_room_locked(std::string& text) {
+  if (text.capacity() - text.size() >= kRoomAhead) return;
+  try {
+    text.reserve(std::max(2 * text.capacity(), text.size() + kRoomAhead));
+  } catch (const std::bad_alloc&) {  // then the step that needs it asks again
+  }
+}
+
 Code RequestImpl::take_locked(Event& out) {
-  if (events_.pop(out)) return Code::ok;
+  if (!events_.empty()) {
+    const QueuedEvent& next = events_.front();
+    std::string& text = samples_[static_cast<size_t>(next.sample)].text;
+    try {
+      out.text.assign(text, next.text_begin, next.text_size);
+    } catch (const std::bad_alloc&) {
+      return Code::out_of_memory;
+    }
+    if (next.text_size > 0) make_room_locked(text);
+    out.type = next.type;
+    out.sample = next.sample;
+    out.finish = next.finish;
+    out.error = Code::ok;
+    out.token = next.token;
+    out.n_tokens = next.n_tokens;
+    out.logprob = next.logprob;
+    out.done = next.done;
+    out.total = next.total;
+    out.tag = params.tag;
+    events_.pop();
+    return Code::ok;
+  }
   if (natural_end_ && !ended_) mark_ended_locked(samples_[0].finish);
   if (!ended()) return Code::pending;
   if (done_taken_) return Code::end;
   done_taken_ = true;
-  out = Event();
+  out.text.clear();
   out.type = EventType::done;
+  out.sample = 0;
+  out.token = -1;
+  out.logprob = 0;
+  out.done = out.total = 0;
   out.finish = finish_;
   out.error = finish_ == Finish::cancelled ? Code::cancelled : status_.code();
   out.n_tokens = usage_.generated_tokens;

@@ -32,6 +32,9 @@ struct EngineShared;
 class RequestImpl final : public Request, public std::enable_shared_from_this<RequestImpl> {
  public:
   RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& params, uint32_t n_prompt);
+  // Takes the memory for so many tokens of each sample, before the request is known to anyone. Text beyond text_bytes takes more, from
+  // whoever reads events, and in steps where nobody does.
+  void reserve_output(uint32_t n_tokens, size_t text_bytes);
 
   // ---- any thread ----
   Code next(int32_t timeout_ms, Event& out) override;
@@ -51,9 +54,9 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   bool ended_well() const {
     return ended() && (finish_ == Finish::stop || finish_ == Finish::length);
   }
-  // Takes the next event, DONE included. ok, pending or end.
+  // Takes the next event, DONE included. ok, pending or end; out_of_memory: there was none for its text, it waits.
   Code take(Event& out);
-  // For Engine::next: takes one event; more: another one waits and the request stays listed.
+  // For Engine::next: takes one event; more: one waits and the request stays listed.
   Code take_listed(Event& out, bool& more);
   // Ends the request if it is older or more silent than it may be.
   void check_timeouts(int64_t now);
@@ -100,8 +103,10 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   std::shared_ptr<RequestImpl> next_in_queue;  // RequestQueue's link, under the queue's lock
 
   // ---- CallbackDelivery's ----
-  // As take(), but when there is nothing more the request leaves the delivery, in one step with looking.
+  // As take(), but when there is nothing more the request leaves the delivery, in one step with looking. Without memory for an event's
+  // text the request ends with OUT_OF_MEMORY.
   Code take_for_delivery(Event& out);
+  Event delivered;  // its text's memory is used again; by whoever delivers the request
   void set_in_callback(bool inside);
 
  private:
@@ -117,6 +122,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   void end_locked(Finish finish, Status status);
   void mark_ended_locked(Finish finish);
   void tell_end_locked();
+  void make_room_locked(std::string& text);
   Code take_locked(Event& out);
   void wake_reader_locked();
   bool readable_locked() const { return !events_.empty() || ended() || natural_end_; }

@@ -37,9 +37,10 @@ struct Evaluation {
 };
 
 struct Sequence {
-  Sequence(std::shared_ptr<RequestImpl> owner, const KvLayout& layout,
+  // longest: tokens it may come to have, prompt included.
+  Sequence(std::shared_ptr<RequestImpl> owner, const KvLayout& layout, uint32_t longest,
            std::vector<std::string> stops)
-      : request(std::move(owner)), kv(layout), stop(std::move(stops)) {}
+      : request(std::move(owner)), kv(layout, longest), stop(std::move(stops)) {}
 
   void move_to(SeqState next);
   bool alive() const { return state != SeqState::done; }

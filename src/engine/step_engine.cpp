@@ -9,6 +9,16 @@
 #include "runtime/plan.h"
 
 namespace llmrt {
+namespace {
+
+constexpr size_t kScratchBytes = 2048;  // the longest stop string and a long token's text
+
+template <class T>
+void grow_to(std::vector<T>& list, size_t n) {
+  if (n > list.capacity()) list.reserve(std::max(n, 2 * list.capacity()));
+}
+
+}  // namespace
 
 Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
                                                        const EngineOptions& options,
@@ -31,10 +41,28 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
   engine->pool_ = std::make_unique<BlockPool>(std::move(pool));
   engine->cache_ = std::make_unique<PrefixCache>(*engine->pool_);
   engine->name_space_ = options.cache_namespace;
+  engine->reserve_lists(runner.max_out);
   engine->stats_.started_ns = now_ns();
   engine->stats_.totals.compute_bytes = static_cast<int64_t>(engine->runner_->compute_bytes());
   engine->publish_gauges();
   return engine;
+}
+
+// Of what one pass can name, and lists of all that lives for as many as run and as many that wait: drain_inbox() makes them longer.
+void StepEngine::reserve_lists(uint32_t max_out) {
+  const size_t n = options_.max_running;
+  running_.reserve(n);
+  waiting_.reserve(2 * n);
+  sequences_.reserve(2 * n);
+  requests_.reserve(2 * n);
+  for (auto* list : {&running_views_, &waiting_views_}) list->reserve(n);
+  hits_.reserve(n);
+  for (auto* runs : {&plan_.runs, &pass_.runs}) runs->reserve(n);
+  plan_.served.reserve(n);
+  pass_.sequences.reserve(n);
+  row_runs_.reserve(n);
+  choices_.reserve(max_out);
+  for (std::string* text : {&text_scratch_, &piece_scratch_}) text->reserve(kScratchBytes);
 }
 
 StepEngine::~StepEngine() {
@@ -102,10 +130,9 @@ void StepEngine::drain_inbox() {
   }
   size_t n = 0;
   for (const Submission& s : incoming_) n += s.sequences.size();
-  sequences_.reserve(sequences_.size() + n);
-  running_.reserve(sequences_.size() + n);
-  waiting_.reserve(sequences_.size() + n);
-  requests_.reserve(requests_.size() + incoming_.size());
+  grow_to(sequences_, sequences_.size() + n);
+  grow_to(waiting_, sequences_.size() + n);
+  grow_to(requests_, requests_.size() + incoming_.size());
   // nothing below allocates
   for (Submission& submission : incoming_) {
     submission.request->n_sequences = static_cast<uint32_t>(submission.sequences.size());
@@ -255,7 +282,10 @@ void StepEngine::trim_if_asked() {
   if (level >= 3) {
     while (!running_.empty()) preempt(*running_.back());
   }
-  if (level >= 2) cache_->clear();
+  if (level >= 2) {
+    cache_->clear();
+    cache_->trim();
+  }
   pool_->trim();
 }
 

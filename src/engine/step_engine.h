@@ -74,6 +74,7 @@ class StepEngine {
       : model_(model), options_(options), layout_(layout), shared_(std::move(shared)) {}
 
   // step_engine.cpp
+  void reserve_lists(uint32_t max_out);
   StepOutcome step_or_throw(Deadline deadline, bool compute);
   void drain_inbox();
   void sweep(int64_t now);  // timeouts, then what ended
@@ -108,7 +109,8 @@ class StepEngine {
   Result<Progress> run(Deadline deadline);
   // CHOOSE
   void choose();
-  void choose_for(Sequence& sequence, std::span<const float> logits);
+  // maxima: of the logits' blocks (graph/logit_blocks.h), or empty
+  void choose_for(Sequence& sequence, std::span<const float> logits, std::span<const float> maxima);
   // COMMIT
   void commit();
   void commit_run(uint32_t i, int64_t now);

@@ -3,9 +3,13 @@
 #include <algorithm>
 
 namespace llmrt {
+namespace {
+constexpr size_t kPieceBytes = 256;  // longer pieces make held_ grow once
+}
 
 StopFilter::StopFilter(std::vector<std::string> stops) : stops_(std::move(stops)) {
   for (const std::string& stop : stops_) longest_ = std::max(longest_, stop.size());
+  if (longest_ > 0) held_.reserve(longest_ + kPieceBytes);
 }
 
 bool StopFilter::push(std::string_view text, std::string& out) {

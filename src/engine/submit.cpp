@@ -12,6 +12,10 @@ namespace {
 constexpr int64_t kAgeingNs = 1'000'000'000;  // one second of waiting is worth one step of priority
 // Priorities beyond count as this: nobody waits behind others for more than two minutes.
 constexpr int32_t kPriorityLimit = 60;
+// Of a token, twice what is usual. An answer whose tokens are longer than that on average takes more memory as it grows.
+constexpr size_t kTextBytes = 8;
+// Tokens of all samples of a request together for which memory is taken when it is submitted.
+constexpr uint32_t kMostAhead = 1 << 22;
 
 // Not secret, only different each time.
 int64_t random_seed(uint64_t salt) {
@@ -111,10 +115,15 @@ Result<RequestPtr> EngineImpl::submit(std::vector<Token> prompt, const GenParams
                Chain::make(params.sampling, model_->def.program.n_vocab,
                            params.sampling.dry_multiplier != 0 ? token_bytes()
                                                                : std::span<const TokenBytes>()));
+  const auto n_prompt = static_cast<uint32_t>(prompt.size());
+  // what steps will need is taken here
+  const uint32_t n_ahead = std::min(n_max, kMostAhead / static_cast<uint32_t>(params.n));
+  const uint32_t longest = n_prompt + n_ahead;
+  chain->reserve(longest);
   GenParams fixed = params;
   if (fixed.seed < 0) fixed.seed = random_seed(reinterpret_cast<uintptr_t>(chain.get()));
-  auto request =
-      std::make_shared<RequestImpl>(shared_, fixed, static_cast<uint32_t>(prompt.size()));
+  auto request = std::make_shared<RequestImpl>(shared_, fixed, n_prompt);
+  request->reserve_output(n_ahead, model_->tokenizer ? n_ahead * kTextBytes : 0);
   request->chain = std::move(chain);
   request->edit_usage([&](Usage& usage) { usage.seed = fixed.seed; });
 
@@ -122,12 +131,12 @@ Result<RequestPtr> EngineImpl::submit(std::vector<Token> prompt, const GenParams
   submission.request = request;
   const int64_t priority = std::clamp(params.priority, -kPriorityLimit, kPriorityLimit);
   for (int32_t i = 0; i < params.n; ++i) {
-    auto sequence = std::make_unique<Sequence>(request, steps_->layout(), params.stop);
+    auto sequence = std::make_unique<Sequence>(request, steps_->layout(), longest, params.stop);
     sequence->sample = i;
     sequence->state = i == 0 ? SeqState::queued : SeqState::following;
-    sequence->tokens.reserve(prompt.size() + std::min(n_max, 1024u));
+    sequence->tokens.reserve(longest);
     sequence->tokens = prompt;
-    sequence->n_prompt = static_cast<uint32_t>(prompt.size());
+    sequence->n_prompt = n_prompt;
     sequence->n_max = n_max;
     sequence->seed = mix_seed(static_cast<uint64_t>(fixed.seed), static_cast<uint32_t>(i));
     sequence->rank_key = request->submitted_ns - priority * kAgeingNs;

@@ -54,7 +54,7 @@ void StepEngine::fork_followers(Sequence& leader) {
     Sequence& s = *follower;
     const bool room = running_.size() < options_.max_running;
     if (room) {
-      s.kv = leader.kv.fork(*pool_);
+      leader.kv.fork_to(*pool_, s.kv);
       s.vouched = leader.vouched;
       s.was_admitted = true;
       ++counters_.fork;

@@ -1,8 +1,21 @@
 #include "graph/make_batch.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace llmrt {
+
+void BatchStorage::reserve(const BatchLimits& most) {
+  for (auto* list : {&ids, &pos}) list->reserve(most.n_rows);
+  row_begin.reserve(size_t{most.n_seqs} + 1);
+  kv_len.reserve(most.n_seqs);
+  table_begin.reserve(size_t{most.n_groups} * most.n_seqs + 1);
+  write_slot.reserve(size_t{most.n_groups} * most.n_rows);
+  out_rows.reserve(most.n_out);
+  tables.reserve(
+      std::min(uint64_t{most.n_groups} * most.n_seqs * most.n_entries, uint64_t{kReservedEntries}));
+}
 
 Batch BatchStorage::view() const {
   return {ids, pos, row_begin, kv_len, table_begin, tables, write_slot, out_rows};

@@ -20,8 +20,18 @@ struct RowRun {
   RowWant want = RowWant::none;
 };
 
-// Owns the arrays; reused between passes without allocation once warm.
+// Most that one pass has.
+struct BatchLimits {
+  uint32_t n_rows = 0, n_seqs = 0, n_out = 0, n_groups = 0;
+  uint32_t n_entries = 0;  // of one table
+};
+
+// Owns the arrays; reused between passes.
 struct BatchStorage {
+  // Takes the memory for such passes: make_batch() then takes none. Of tables at most kReservedEntries in all, more as they are needed.
+  void reserve(const BatchLimits& most);
+  static constexpr size_t kReservedEntries = size_t{1} << 20;
+
   std::vector<int32_t> ids, pos;
   std::vector<uint32_t> row_begin, kv_len, table_begin, write_slot, out_rows;
   std::vector<BlockId> tables;

@@ -59,14 +59,20 @@ Status PrefixCache::validate() const {
   uint64_t n_nodes = 0, n_leaves = 0, n_windows = 0;
   for_each_node([&](const PrefixNode& node) {
     if (!bad.ok()) return;
-    for (size_t k = 0; k < node.kids.size(); ++k) {
-      const PrefixNode& kid = *node.kids[k];
+    const PrefixNode* before = nullptr;
+    node.kids.for_each([&](const PrefixNode& kid) {
       if (kid.parent != &node || kid.depth != node.depth + 1)
         bad = error(Code::internal, "a prefix node of depth %u has depth %u above it", kid.depth,
                     node.depth);
-      if (k > 0 && !(node.kids[k - 1]->tokens < kid.tokens))
+      if (before && !std::lexicographical_compare(before->tokens.begin(), before->tokens.end(),
+                                                  kid.tokens.begin(), kid.tokens.end()))
         bad = error(Code::internal, "prefix nodes of depth %u are out of order", kid.depth);
-    }
+      for (const PrefixNode* below : {kid.left, kid.right}) {
+        if (below && below->priority > kid.priority)
+          bad = error(Code::internal, "prefix nodes of depth %u are no heap", kid.depth);
+      }
+      before = &kid;
+    });
     if (!node.parent) return;
     ++n_nodes;
     n_leaves += node.leaf.linked;
@@ -74,8 +80,8 @@ Status PrefixCache::validate() const {
     if (node.tokens.size() != pool_.layout().block_tokens)
       bad = error(Code::internal, "a prefix node has %zu tokens", node.tokens.size());
     if (node.leaf.linked != node.kids.empty())
-      bad = error(Code::internal, "a prefix node of depth %u with %zu kids is wrongly listed",
-                  node.depth, node.kids.size());
+      bad = error(Code::internal, "a prefix node of depth %u is wrongly listed as a leaf",
+                  node.depth);
     bool window_block = false;
     for (uint32_t g = 0; g < node.blocks.size(); ++g) {
       const bool window = pool_.layout().groups[g].kind == AttnKind::window;

@@ -1,41 +1,17 @@
 #include "kv/prefix_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/plant.h"
 
 namespace llmrt {
-namespace {
 
-using Kids = std::vector<std::unique_ptr<PrefixNode>>;
-
-size_t compared_tokens(std::span<const int32_t> block) {
-  return LLMRT_PLANT(match_one_token_short, block.size(), block.size() - 1);
-}
-
-// First kid whose tokens are not below `block`.
-Kids::const_iterator lower_bound(const Kids& kids, std::span<const int32_t> block) {
-  const auto n = static_cast<std::ptrdiff_t>(compared_tokens(block));
-  return std::lower_bound(
-      kids.begin(), kids.end(), block,
-      [n](const std::unique_ptr<PrefixNode>& kid, std::span<const int32_t> want) {
-        return std::lexicographical_compare(kid->tokens.begin(), kid->tokens.begin() + n,
-                                            want.begin(), want.begin() + n);
-      });
-}
-
-PrefixNode* find_kid(const PrefixNode& node, std::span<const int32_t> block) {
-  const auto it = lower_bound(node.kids, block);
-  const auto n = static_cast<std::ptrdiff_t>(compared_tokens(block));
-  if (it == node.kids.end() ||
-      !std::equal((*it)->tokens.begin(), (*it)->tokens.begin() + n, block.begin()))
-    return nullptr;
-  return it->get();
-}
-
-}  // namespace
-
-PrefixCache::PrefixCache(BlockPool& pool) : pool_(pool), run_(pool.layout().n_groups(), 0) {
+PrefixCache::PrefixCache(BlockPool& pool)
+    : pool_(pool),
+      store_(pool.layout().block_tokens, pool.layout().n_groups(), pool.layout().n_blocks),
+      run_(pool.layout().n_groups(), 0) {
+  roots_.reserve(1);
   for (const KvGroup& group : pool.layout().groups) has_windows_ |= group.kind == AttnKind::window;
 }
 
@@ -73,21 +49,38 @@ void PrefixCache::link(List& list, PrefixNode* node) {
 PrefixNode* PrefixCache::find_root(std::string_view name) const {
   const auto it = std::lower_bound(roots_.begin(), roots_.end(), name,
                                    [](const Root& r, std::string_view n) { return r.name < n; });
-  return it != roots_.end() && it->name == name ? it->node.get() : nullptr;
+  return it != roots_.end() && it->name == name ? it->node : nullptr;
 }
 
 PrefixNode* PrefixCache::root(std::string_view name) {
   if (PrefixNode* found = find_root(name)) return found;
-  Root made{std::string(name), std::make_unique<PrefixNode>()};
+  roots_.reserve(roots_.size() + 1);
+  Root made{std::exchange(spare_name_, {}), nullptr};
+  made.name.assign(name);
+  made.node = make_node({});
+  if (!made.node) return nullptr;
   const auto it = std::lower_bound(roots_.begin(), roots_.end(), name,
                                    [](const Root& r, std::string_view n) { return r.name < n; });
-  return roots_.insert(it, std::move(made))->node.get();
+  return roots_.insert(it, std::move(made))->node;
 }
 
 void PrefixCache::remove_empty_root(PrefixNode* node) {
   if (node->parent || node->pins > 0 || !node->kids.empty()) return;
-  roots_.erase(std::find_if(roots_.begin(), roots_.end(),
-                            [node](const Root& r) { return r.node.get() == node; }));
+  const auto it =
+      std::find_if(roots_.begin(), roots_.end(), [node](const Root& r) { return r.node == node; });
+  spare_name_ = std::move(it->name);
+  store_.give(node);
+  roots_.erase(it);
+}
+
+// As many nodes as there are blocks are enough, unless windows have taken the blocks of many nodes away: then the oldest goes.
+PrefixNode* PrefixCache::make_node(std::span<const int32_t> block) {
+  PrefixNode* node = store_.take(block);
+  if (node) return node;
+  PrefixNode* leaf = oldest_leaf();
+  if (!leaf) return nullptr;
+  remove_leaf(leaf);
+  return store_.take(block);
 }
 
 // ---- match, attach, publish ----
@@ -102,7 +95,7 @@ PrefixHit PrefixCache::match(std::string_view name_space, std::span<const int32_
   std::fill(run_.begin(), run_.end(), 0u);  // blocks present in a row, ending at the current node
   const uint32_t max_depth = std::min(static_cast<uint32_t>(tokens.size()), max_tokens) / P;
   for (uint32_t m = 1; m <= max_depth; ++m) {
-    node = find_kid(*node, tokens.subspan(size_t{m - 1} * P, P));
+    node = node->kids.find(tokens.subspan(size_t{m - 1} * P, P));
     if (!node) break;
     bool usable = true;
     for (uint32_t g = 0; g < n_groups; ++g) {
@@ -125,14 +118,14 @@ void PrefixCache::attach(SequenceKv& sequence, std::string_view name_space, cons
   LLMRT_ASSERT(sequence.node_ == nullptr && sequence.n_entries() == 0);
   const KvLayout& layout = pool_.layout();
   const uint32_t depth = hit.node ? hit.node->depth : 0;
-  for (auto& table : sequence.tables_) table.reserve(depth + 1);
+  for (auto& table : sequence.tables_) table.reserve(depth);
   PrefixNode* node = hit.node ? hit.node : root(name_space);
   // nothing below allocates
   for (uint32_t g = 0; g < layout.n_groups(); ++g) {
     sequence.tables_[g].assign(depth, kZeroBlock);
     sequence.first_[g] = std::min(depth, layout.live_from(g, hit.n_tokens));
   }
-  for (PrefixNode* n = node; n->parent; n = n->parent) {
+  for (PrefixNode* n = node; n && n->parent; n = n->parent) {
     for (uint32_t g = 0; g < layout.n_groups(); ++g) {
       if (n->depth <= sequence.first_[g] || n->blocks[g] == kZeroBlock) continue;
       sequence.tables_[g][n->depth - 1] = n->blocks[g];
@@ -142,6 +135,7 @@ void PrefixCache::attach(SequenceKv& sequence, std::string_view name_space, cons
   sequence.computed_ = sequence.reserved_ = hit.n_tokens;
   sequence.node_ = node;
   sequence.depth_ = depth;
+  if (!node) return;
   ++node->pins;
   touch(node);
 }
@@ -154,19 +148,16 @@ void PrefixCache::publish(SequenceKv& sequence, std::span<const int32_t> tokens,
     const uint32_t i = sequence.depth_;
     const auto block = tokens.subspan(size_t{i} * P, P);
     PrefixNode* parent = sequence.node_;
-    PrefixNode* node = find_kid(*parent, block);
+    PrefixNode* node = parent->kids.find(block);
     if (!node) {
-      auto made = std::make_unique<PrefixNode>();
-      made->tokens.assign(block.begin(), block.end());
-      made->blocks.assign(n_groups, kZeroBlock);
-      made->parent = parent;
-      made->depth = i + 1;
-      node = made.get();
-      parent->kids.insert(lower_bound(parent->kids, block), std::move(made));
+      node = make_node(block);
+      if (!node) return;
+      node->parent = parent;
+      node->depth = i + 1;
+      parent->kids.insert(node);
       unlink<&PrefixNode::leaf>(leaves_, parent);
       ++n_nodes_;
     }
-    // nothing below allocates
     bool new_window = false;
     for (uint32_t g = 0; g < n_groups; ++g) {
       BlockId& entry = sequence.tables_[g][i];
@@ -257,9 +248,8 @@ void PrefixCache::remove_leaf(PrefixNode* node) {
   unlink<&PrefixNode::window>(windows_, node);
   PrefixNode* parent = node->parent;
   parent->used = std::max(parent->used, node->used);
-  const auto it = std::find_if(parent->kids.begin(), parent->kids.end(),
-                               [node](const auto& kid) { return kid.get() == node; });
-  parent->kids.erase(it);
+  parent->kids.erase(node);
+  store_.give(node);
   --n_nodes_;
   if (!parent->kids.empty()) return;
   if (parent->parent)
@@ -268,13 +258,18 @@ void PrefixCache::remove_leaf(PrefixNode* node) {
     remove_empty_root(parent);
 }
 
+PrefixNode* PrefixCache::oldest_leaf() const {
+  PrefixNode* leaf = leaves_.first;
+  while (leaf && leaf->pins > 0) leaf = leaf->leaf.next;
+  return leaf;
+}
+
 uint32_t PrefixCache::evict(uint32_t n) {
   const uint32_t free_before = pool_.n_free();
   while (pool_.n_free() - free_before < n) {
     PrefixNode* window = windows_.first;
     while (window && !has_idle_window(*window)) window = window->window.next;
-    PrefixNode* leaf = leaves_.first;
-    while (leaf && leaf->pins > 0) leaf = leaf->leaf.next;
+    PrefixNode* leaf = oldest_leaf();
     if (!window && !leaf) break;
     if (window && (!leaf || window->window_used <= leaf->used))
       drop_window(window);

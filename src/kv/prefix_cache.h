@@ -2,7 +2,7 @@
 //
 // A tree per namespace; one node = one full block of tokens and its block id in every group. Children are sorted by their tokens and
 // compared token by token: no hash decides anything, so nothing collides. (Path compression would need node splits; 8192 tokens in
-// blocks of 32 are 256 nodes.)
+// blocks of 32 are 256 nodes.) Nodes and their lists of children: prefix_node.h.
 //
 //   root "" --- [t0..t31] --- [t32..t63] --- [t64..t95]*        * a running sequence stands here (pins 1)
 //            |   4 | 9         17 | 11        5 | 2             blocks: full | window
@@ -19,34 +19,16 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kv/block_pool.h"
+#include "kv/prefix_node.h"
 #include "kv/sequence_kv.h"
 
 namespace llmrt {
-
-// Intrusive doubly linked list, oldest first.
-struct PrefixLink {
-  PrefixNode* previous = nullptr;
-  PrefixNode* next = nullptr;
-  bool linked = false;
-};
-
-struct PrefixNode {
-  PrefixNode* parent = nullptr;                   // nullptr: a root
-  std::vector<std::unique_ptr<PrefixNode>> kids;  // ascending by tokens
-  std::vector<int32_t> tokens;                    // [block_tokens], empty for a root
-  std::vector<BlockId> blocks;                    // [n_groups], empty for a root
-  uint32_t depth = 0;                             // blocks from the root, this one included
-  uint32_t pins = 0;
-  uint64_t used = 0, window_used = 0;  // ticks
-  PrefixLink leaf, window;  // in the leaf list / in the list of nodes with a window block
-};
 
 struct PrefixHit {
   PrefixNode* node = nullptr;  // nullptr: nothing found
@@ -68,27 +50,30 @@ class PrefixCache {
   // Puts an empty sequence on the hit: tables filled, computed = reserved = hit.n_tokens. A miss puts it on the root.
   void attach(SequenceKv& sequence, std::string_view name_space, const PrefixHit& hit);
   // Publishes the full blocks below position n (<= computed) of an attached sequence. tokens: its tokens from position 0 on.
-  // Where the tree has the node already, the sequence's equal block is swapped for the tree's.
+  // Where the tree has the node already, the sequence's equal block is swapped for the tree's. Without memory for a node it publishes
+  // less: others then compute those blocks themselves.
   void publish(SequenceKv& sequence, std::span<const int32_t> tokens, uint32_t n);
   // Gives all blocks of a sequence back and takes it off the tree. Never allocates.
   void release(SequenceKv& sequence);
   // Frees at least n blocks if it can; returns how many became free.
   uint32_t evict(uint32_t n);
   void clear() { evict(UINT32_MAX); }
+  void trim() { store_.trim(); }  // memory of an empty tree
 
   uint64_t n_nodes() const { return n_nodes_; }
+  size_t n_slabs() const { return store_.n_slabs(); }  // of nodes, each one block of memory
   uint64_t n_evicted() const { return n_evicted_; }
 
   // Walks every node, parents before kids (validation and tests).
   template <class F>
   void for_each_node(F&& visit) const {
     std::vector<const PrefixNode*> todo;
-    for (const auto& root : roots_) todo.push_back(root.node.get());
+    for (const auto& root : roots_) todo.push_back(root.node);
     while (!todo.empty()) {
       const PrefixNode* node = todo.back();
       todo.pop_back();
       visit(*node);
-      for (const auto& kid : node->kids) todo.push_back(kid.get());
+      node->kids.for_each([&](const PrefixNode& kid) { todo.push_back(&kid); });
     }
   }
   Status validate() const;  // links, order, depth, published blocks (kv_check.cpp)
@@ -96,7 +81,7 @@ class PrefixCache {
  private:
   struct Root {
     std::string name;
-    std::unique_ptr<PrefixNode> node;
+    PrefixNode* node = nullptr;
   };
   struct List {
     PrefixNode* first = nullptr;
@@ -106,16 +91,20 @@ class PrefixCache {
   static void unlink(List& list, PrefixNode* node);
   template <PrefixLink PrefixNode::*Link, uint64_t PrefixNode::*Tick>
   static void link(List& list, PrefixNode* node);  // keeps ascending ticks
-  PrefixNode* root(std::string_view name);         // made on first use
+  PrefixNode* root(std::string_view name);         // made on first use; nullptr: no memory
   PrefixNode* find_root(std::string_view name) const;
   void remove_empty_root(PrefixNode* node);
   void touch(PrefixNode* node);  // a sequence ends on it: its window tails are worth keeping too
   bool has_idle_window(const PrefixNode& node) const;
   void drop_window(PrefixNode* node);
   void remove_leaf(PrefixNode* node);
+  PrefixNode* oldest_leaf() const;  // that nobody stands on; nullptr: none
+  PrefixNode* make_node(std::span<const int32_t> block);
 
   BlockPool& pool_;
+  PrefixNodeStore store_;
   std::vector<Root> roots_;  // ascending by name
+  std::string spare_name_;   // memory of the last root's name, for the next one
   List leaves_, windows_;
   bool has_windows_ = false;
   uint64_t tick_ = 0, n_nodes_ = 0, n_evicted_ = 0;

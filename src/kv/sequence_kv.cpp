@@ -9,23 +9,36 @@
 namespace llmrt {
 namespace {
 
-// Blocks on their way into tables: given back unless they arrive, whatever fails or throws in between.
+// What reserve() took, given back unless all of it arrived, whatever fails in between: the entries beyond `entries` of every table, and
+// the copies.
 struct Taken {
-  explicit Taken(BlockPool& from) : pool(from) {}
   ~Taken() {
-    for (BlockId b : blocks) pool.drop_ref(b);
+    if (arrived) return;
+    for (auto& table : tables) {
+      for (; table.size() > entries; table.pop_back()) pool.drop_ref(table.back());
+    }
+    for (BlockId b : copies) pool.drop_ref(b);
+    copies.clear();
   }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
   BlockPool& pool;
-  std::vector<BlockId> blocks;
+  std::vector<std::vector<BlockId>>& tables;
+  std::vector<BlockId>& copies;
+  const uint32_t entries;
+  bool arrived = false;
 };
 
 }  // namespace
 
+SequenceKv::SequenceKv(const KvLayout& layout, uint32_t longest)
+    : tables_(layout.n_groups()), first_(layout.n_groups(), 0) {
+  copies_.reserve(layout.n_groups());
+  for (auto& table : tables_) table.reserve(layout.blocks_for(longest));
+}
+
 SequenceKv::SequenceKv(SequenceKv&& other) noexcept
     : tables_(std::move(other.tables_)),
       first_(std::move(other.first_)),
+      copies_(std::move(other.copies_)),
       computed_(std::exchange(other.computed_, 0)),
       reserved_(std::exchange(other.reserved_, 0)),
       node_(std::exchange(other.node_, nullptr)),
@@ -37,6 +50,7 @@ SequenceKv& SequenceKv::operator=(SequenceKv&& other) noexcept {
   LLMRT_ASSERT(node_ == nullptr && n_entries() == 0);
   tables_.swap(other.tables_);
   first_.swap(other.first_);
+  copies_.swap(other.copies_);
   std::swap(computed_, other.computed_);
   std::swap(reserved_, other.reserved_);
   std::swap(node_, other.node_);
@@ -77,26 +91,33 @@ Result<uint32_t> SequenceKv::reserve(BlockPool& pool, uint32_t n) {
     return 0u;
   }
 
-  Taken taken(pool);
-  taken.blocks.reserve(n_new);
+  copies_.reserve(n_copies);
   for (auto& table : tables_) {
     if (table.capacity() < entries) table.reserve(std::max<size_t>(entries, 2 * table.capacity()));
   }
-  for (uint32_t i = 0; i < n_new; ++i) {
+  // nothing below allocates, but the store for blocks without bytes
+  Taken taken{pool, tables_, copies_, n_entries()};
+  while (copies_.size() < n_copies) {
     LLMRT_ASSIGN(const BlockId block, pool.take());
-    taken.blocks.push_back(block);
+    copies_.push_back(block);
   }
-  size_t next = 0;
+  for (auto& table : tables_) {
+    while (table.size() < entries) {
+      LLMRT_ASSIGN(const BlockId block, pool.take());
+      table.push_back(block);
+    }
+  }
   if (n_copies > 0) {
+    size_t next = 0;
     for (const auto& table : tables_) {
       if (pool.refs(table[tail]) <= 1) continue;
-      LLMRT_TRY(pool.store().copy(table[tail], taken.blocks[next++]));
+      LLMRT_TRY(pool.store().copy(table[tail], copies_[next++]));
     }
     next = 0;
     for (uint32_t g = 0; g < n_groups; ++g) {
       BlockId& entry = tables_[g][tail];
       if (pool.refs(entry) <= 1) continue;
-      const BlockId copy = taken.blocks[next++];
+      const BlockId copy = copies_[next++];
       if (LLMRT_PLANT(stale_table_row, false, g + 1 == n_groups)) {
         pool.drop_ref(copy);
         continue;
@@ -105,10 +126,8 @@ Result<uint32_t> SequenceKv::reserve(BlockPool& pool, uint32_t n) {
       entry = copy;
     }
   }
-  for (auto& table : tables_) {
-    while (table.size() < entries) table.push_back(taken.blocks[next++]);
-  }
-  taken.blocks.clear();  // all have an owner now
+  copies_.clear();
+  taken.arrived = true;  // all have an owner now
   reserved_ = std::max(reserved_, n);
   return n_copies;
 }
@@ -157,24 +176,29 @@ uint32_t SequenceKv::truncate(BlockPool& pool, uint32_t n) {
   return n;
 }
 
-SequenceKv SequenceKv::fork(BlockPool& pool) const {
-  SequenceKv copy(pool.layout());
+void SequenceKv::fork_to(BlockPool& pool, SequenceKv& empty) const {
+  LLMRT_ASSERT(empty.node_ == nullptr && empty.n_entries() == 0);
   const uint32_t entries = pool.layout().blocks_for(computed_);
-  for (uint32_t g = 0; g < tables_.size(); ++g) copy.tables_[g].reserve(entries + 1);
+  for (auto& table : empty.tables_) table.reserve(entries);
   // nothing below allocates
   for (uint32_t g = 0; g < tables_.size(); ++g) {
-    copy.first_[g] = std::min(first_[g], entries);
+    empty.first_[g] = std::min(first_[g], entries);
     for (uint32_t i = 0; i < entries; ++i) {
       const BlockId b = tables_[g][i];
-      copy.tables_[g].push_back(b);
+      empty.tables_[g].push_back(b);
       const bool counted = LLMRT_PLANT(fork_unshared_tail, true, i + 1 < entries);
       if (i >= first_[g] && counted) pool.add_ref(b);
     }
   }
-  copy.computed_ = copy.reserved_ = computed_;
-  copy.node_ = node_;
-  copy.depth_ = depth_;
+  empty.computed_ = empty.reserved_ = computed_;
+  empty.node_ = node_;
+  empty.depth_ = depth_;
   if (node_) ++node_->pins;
+}
+
+SequenceKv SequenceKv::fork(BlockPool& pool) const {
+  SequenceKv copy(pool.layout());
+  fork_to(pool, copy);
   return copy;
 }
 

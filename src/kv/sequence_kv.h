@@ -25,8 +25,8 @@ struct PrefixNode;
 
 class SequenceKv {
  public:
-  explicit SequenceKv(const KvLayout& layout)
-      : tables_(layout.n_groups()), first_(layout.n_groups(), 0) {}
+  // longest: tokens it may come to have; memory of the tables is taken now, and nothing below takes any up to that length.
+  explicit SequenceKv(const KvLayout& layout, uint32_t longest = 0);
   SequenceKv(SequenceKv&& other) noexcept;
   SequenceKv& operator=(SequenceKv&& other) noexcept;  // precondition: this one holds nothing
   SequenceKv(const SequenceKv&) = delete;
@@ -62,6 +62,7 @@ class SequenceKv {
   uint32_t truncate(BlockPool& pool, uint32_t n);
   // A second holder of the same computed positions, the partly filled tail block included.
   SequenceKv fork(BlockPool& pool) const;
+  void fork_to(BlockPool& pool, SequenceKv& empty) const;  // precondition: that one holds nothing
 
  private:
   friend class PrefixCache;
@@ -69,6 +70,7 @@ class SequenceKv {
 
   std::vector<std::vector<BlockId>> tables_;  // [n_groups][n_entries]
   std::vector<uint32_t> first_;               // [n_groups]
+  std::vector<BlockId> copies_;               // of reserve(); empty outside, capacity: n_groups
   uint32_t computed_ = 0, reserved_ = 0;
   PrefixNode* node_ = nullptr;  // where it stands in the tree; nullptr: not in it
   uint32_t depth_ = 0;          // blocks from the root to node_

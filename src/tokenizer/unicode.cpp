@@ -1,5 +1,6 @@
 #include "tokenizer/unicode.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -94,12 +95,20 @@ std::string_view utf8_head(std::string_view text, size_t most) {
 }
 
 void utf8_release(std::string& held, std::string_view bytes, std::string& out) {
-  std::string joined;
   if (!held.empty()) {
-    joined = held;
-    joined += bytes;
-    bytes = joined;
+    // What held begins is whole or broken by its fourth byte at the latest. Joined on the stack: this is part of every token's step.
+    char head[7];
+    const size_t n_held = held.size(), n_more = std::min<size_t>(bytes.size(), 4);
+    std::memcpy(head, held.data(), n_held);
+    std::memcpy(head + n_held, bytes.data(), n_more);
+    const Utf8Step step = utf8_step(head, n_held + n_more);
+    if (step.kind == Utf8::unfinished) {
+      held += bytes;
+      return;
+    }
     held.clear();
+    out += step.kind == Utf8::whole ? std::string_view(head, step.length) : kReplacement;
+    bytes.remove_prefix(step.length - n_held);
   }
   size_t copied = 0;
   size_t i = 0;

@@ -1,5 +1,5 @@
-// A step in steady state takes no memory: decoding, with the whole default sampler chain and its text read as it comes, allocates only in
-// the two steps around a border of KV blocks (a new block, a node of the prefix tree) and where the answer's vectors double.
+// A step in steady state takes no memory: decoding, with the whole default sampler chain and its text read as it comes, through the
+// library as shipped. (What may take memory, and when: tests/engine/steady_state_main.cpp. Here all of that is over with the prompt.)
 #include "counting_allocator.h"
 #include "embed_support.h"
 
@@ -30,11 +30,13 @@ int main() {
   int n_steps = 0, n_allocating = 0;
   int64_t n_taken = 0;
   for (int32_t generated = 0; generated < kTo;) {
-    const int64_t before = n_allocations.load();
+    int64_t taken = 0;
     llmrt_usage usage;
     usage.struct_size = sizeof usage;
     do {  // a chunk at a time, to the next token
+      const int64_t before = n_allocations.load();
       llmrt_engine_step(engine, 0);
+      taken += n_allocations.load() - before;
       llmrt_request_usage(request, &usage);
     } while (usage.generated_tokens == generated);
     llmrt_event event;
@@ -43,7 +45,6 @@ int main() {
     }
     generated = usage.generated_tokens;
     if (generated <= kFrom) continue;
-    const int64_t taken = n_allocations.load() - before;
     ++n_steps;
     n_allocating += taken > 0;
     n_taken += taken;
@@ -52,8 +53,7 @@ int main() {
   llmrt_engine_release(engine);
   llmrt_model_release(model);
   llmrt_runtime_release(runtime);
-  constexpr int kBlocks = (kTo - kFrom) / 32 + 1, kDoublings = 6;
   std::printf("%d of %d decode steps allocated, %lld blocks of memory in all\n", n_allocating,
               n_steps, static_cast<long long>(n_taken));
-  return n_steps >= 150 && n_allocating <= 2 * kBlocks + kDoublings ? 0 : 1;
+  return n_steps >= 150 && n_allocating == 0 ? 0 : 1;
 }

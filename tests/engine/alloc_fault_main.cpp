@@ -1,8 +1,12 @@
 // alloc_fault: fails the Nth allocation inside engine steps, for every N until a run needs none. Each time the running requests end with
-// OUT_OF_MEMORY or well, every equation holds, and a request submitted afterwards gives the right tokens.
+// OUT_OF_MEMORY or well, every equation holds, and a request submitted afterwards gives the right tokens. (Steps allocate little: see
+// steady_state_main.cpp. Here it is the blocks of the toy's KV and the nodes of the prefix tree.)
+// Then the Nth allocation of a submit, where a request takes its memory: there is a request that works, or std::bad_alloc and none.
 #include <cstdio>
 #include <cstdlib>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "../support/toy_backend.h"
 #include "base/memory.h"
@@ -29,6 +33,56 @@ int fail(int64_t n, const char* what) {
   return 1;
 }
 
+EngineOptions small_engine() {
+  EngineOptions options;
+  options.host_stepped = true;
+  options.block_tokens = 16;
+  options.ctx_tokens = 512;
+  options.kv_budget = 40 * 256;
+  options.max_running = 4;
+  return options;
+}
+
+int fail_submits(const ToyOptions& toy) {
+  ToyModel model = make_toy_model(toy);
+  auto engine = Engine::create(model.model, small_engine()).value();
+  const std::vector<Token> prompt(30, 7);
+  GenParams params;
+  params.max_tokens = 12;
+  params.n = 2;
+  params.seed = 5;
+  params.sampling.repeat_penalty = 1.1f;
+  int64_t n = 0, n_refused = 0;
+  for (bool hit = true; hit; ++n) {
+    RequestPtr request;
+    countdown = n;
+    try {
+      auto made = engine->submit(prompt, params);
+      hit = countdown < 0;
+      countdown = -1;
+      if (!made.ok()) return fail(n, "submit was refused otherwise");
+      request = std::move(made).value();
+    } catch (const std::bad_alloc&) {
+      countdown = -1;
+      ++n_refused;
+    }
+    if (!engine->validate().ok()) return fail(n, "an equation does not hold after a submit");
+    while (engine->step(-1).code() == Code::pending) {
+    }
+    const EngineMetrics metrics = engine->metrics();
+    if (metrics.waiting + metrics.running != 0 || metrics.kv_used != 0)
+      return fail(n, "something is left of a submit");
+    for (uint32_t i = 0; request && i < 2; ++i) {
+      if (request->tokens(static_cast<int32_t>(i)) !=
+          toy_generate(toy, prompt, params.sampling, mix_seed(5, i), 12))
+        return fail(n, "other tokens after a submit");
+    }
+  }
+  std::printf("%lld allocations of a submit failed in turn, %lld submits threw\n",
+              static_cast<long long>(n - 1), static_cast<long long>(n_refused));
+  return n_refused > 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main() {
@@ -37,13 +91,7 @@ int main() {
   int64_t n = 0, failed_requests = 0;
   for (bool hit = true; hit; ++n) {
     ToyModel model = make_toy_model(toy);
-    EngineOptions options;
-    options.host_stepped = true;
-    options.block_tokens = 16;
-    options.ctx_tokens = 512;
-    options.kv_budget = 40 * 256;
-    options.max_running = 4;
-    auto engine = Engine::create(model.model, options).value();
+    auto engine = Engine::create(model.model, small_engine()).value();
     std::vector<RequestPtr> requests;
     std::vector<std::vector<Token>> prompts;
     for (int i = 0; i < 4; ++i) {
@@ -90,5 +138,6 @@ int main() {
   }
   std::printf("%lld allocations failed in turn, %lld requests ended with OUT_OF_MEMORY\n",
               static_cast<long long>(n - 1), static_cast<long long>(failed_requests));
-  return failed_requests > 0 ? 0 : 1;
+  if (failed_requests == 0) return 1;
+  return fail_submits(toy);
 }

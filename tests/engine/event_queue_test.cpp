@@ -2,63 +2,99 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <vector>
+
 #include "engine/sequence.h"
 
 using namespace llmrt;
 
+namespace {
+
+QueuedEvent text_of(int32_t sample, std::string& text, const std::string& piece) {
+  QueuedEvent event;
+  event.type = EventType::text;
+  event.sample = sample;
+  event.n_tokens = 1;
+  event.text_begin = text.size();
+  event.text_size = piece.size();
+  text += piece;
+  return event;
+}
+
+}  // namespace
+
 TEST_CASE("event_queue: a lagging reader finds text merged and nothing lost") {
-  EventQueue queue;
-  std::string all;
-  for (int i = 0; i < 1000; ++i) {
-    Event event;
-    event.type = EventType::text;
-    event.sample = i % 2;
-    event.token = i;
-    event.n_tokens = 1;
-    event.text = std::to_string(i) + ",";
-    queue.push(std::move(event));
-  }
-  CHECK(queue.size() <= EventQueue::kMergeFrom + 2);
-  std::string text[2];
+  EventQueue queue(2);
+  std::string texts[2], read[2];
   int n_tokens = 0;
-  Event event;
-  while (queue.pop(event)) {
-    text[event.sample] += event.text;
-    n_tokens += event.n_tokens;
-    if (event.n_tokens > 1) CHECK(event.token == -1);
+  for (int i = 0; i < 1000; ++i) {
+    QueuedEvent event = text_of(i % 2, texts[i % 2], std::to_string(i) + ",");
+    event.token = i;
+    queue.push(event);
+    CHECK(queue.size() <= EventQueue::kMergeFrom + 2);
+    if (i % 300 != 299) continue;
+    for (int j = 0; j < 10; ++j) {  // a reader that comes now and then
+      const QueuedEvent& front = queue.front();
+      read[front.sample] += texts[front.sample].substr(front.text_begin, front.text_size);
+      n_tokens += front.n_tokens;
+      queue.pop();
+    }
+  }
+  while (!queue.empty()) {
+    const QueuedEvent& front = queue.front();
+    read[front.sample] += texts[front.sample].substr(front.text_begin, front.text_size);
+    n_tokens += front.n_tokens;
+    CHECK((front.n_tokens == 1) == (front.token >= 0));
+    queue.pop();
   }
   CHECK(n_tokens == 1000);
-  std::string want[2];
-  for (int i = 0; i < 1000; ++i) want[i % 2] += std::to_string(i) + ",";
-  CHECK(text[0] == want[0]);
-  CHECK(text[1] == want[1]);
+  CHECK(read[0] == texts[0]);
+  CHECK(read[1] == texts[1]);
 }
 
 TEST_CASE(
     "event_queue: progress replaces progress and text never jumps over another event of its "
     "sample") {
   EventQueue queue;
-  Event progress;
+  QueuedEvent progress;
   progress.type = EventType::progress;
   for (int i = 1; i <= 100; ++i) {
     progress.done = i;
     queue.push(progress);
   }
   CHECK(queue.size() == 1);
-  Event text;
-  text.type = EventType::text;
-  text.text = "a";
-  for (int i = 0; i < 40; ++i) queue.push(text);
-  Event done;
+  CHECK(queue.front().done == 100);
+  std::string text;
+  for (int i = 0; i < 40; ++i) queue.push(text_of(0, text, "a"));
+  QueuedEvent done;
   done.type = EventType::sample_done;
   queue.push(done);
-  queue.push(text);
-  Event event;
+  queue.push(text_of(0, text, "b"));
   std::vector<EventType> types;
-  while (queue.pop(event)) types.push_back(event.type);
+  for (; !queue.empty(); queue.pop()) types.push_back(queue.front().type);
   CHECK(types.front() == EventType::progress);
   CHECK(types[types.size() - 2] == EventType::sample_done);
   CHECK(types.back() == EventType::text);
+}
+
+TEST_CASE("event_queue: without its text all other events are left") {
+  EventQueue queue;
+  std::string text;
+  QueuedEvent progress;
+  progress.type = EventType::progress;
+  queue.push(text_of(0, text, "gone"));
+  queue.push(progress);
+  queue.pop();
+  queue.push(text_of(0, text, "dropped"));
+  QueuedEvent done;
+  done.type = EventType::sample_done;
+  queue.push(done);
+  queue.drop_text();
+  REQUIRE(queue.size() == 2);
+  CHECK(queue.front().type == EventType::progress);
+  queue.pop();
+  CHECK(queue.front().type == EventType::sample_done);
 }
 
 TEST_CASE("sequence: the table of legal moves has no way back from done and none into following") {

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <iterator>
+
 using namespace llmrt;
 
 TEST_CASE("make_batch: rows, tables and write slots of two sequences in two groups") {
@@ -28,6 +30,28 @@ TEST_CASE("make_batch: rows, tables and write slots of two sequences in two grou
           std::vector<uint32_t>{2 * 16 + 15, 3 * 16 + 0, 3 * 16 + 1, 8 * 16 + 8, 4 * 16 + 15,
                                 5 * 16 + 0, 5 * 16 + 1, 9 * 16 + 8});
   }
+}
+
+TEST_CASE(
+    "make_batch: the largest batch of the limits fits the memory that was reserved for them") {
+  constexpr uint32_t kRows = 5, kSeqs = 2, kGroups = 2, kEntries = 4;
+  BatchStorage storage;
+  storage.reserve({kRows, kSeqs, kRows, kGroups, kEntries});
+  const void* before[] = {storage.ids.data(),         storage.pos.data(),
+                          storage.row_begin.data(),   storage.kv_len.data(),
+                          storage.table_begin.data(), storage.write_slot.data(),
+                          storage.out_rows.data(),    storage.tables.data()};
+  const std::vector<int32_t> many{1, 2, 3, 4}, one{5};
+  const std::vector<std::vector<BlockId>> tables{{2, 3, 4, 5}, {6, 7, 8, 9}};
+  const RowRun runs[] = {{many, 60, tables, RowWant::all}, {one, 63, tables, RowWant::last}};
+  make_batch(runs, kGroups, 16, storage);
+  CHECK(storage.view().n_rows() == kRows);
+  CHECK(storage.view().tables.size() == kGroups * kSeqs * kEntries);
+  const void* after[] = {storage.ids.data(),         storage.pos.data(),
+                         storage.row_begin.data(),   storage.kv_len.data(),
+                         storage.table_begin.data(), storage.write_slot.data(),
+                         storage.out_rows.data(),    storage.tables.data()};
+  for (size_t i = 0; i < std::size(before); ++i) CHECK(before[i] == after[i]);
 }
 
 TEST_CASE("make_batch: a sequence without wanted rows adds none") {

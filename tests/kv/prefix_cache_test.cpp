@@ -79,6 +79,33 @@ TEST_CASE("prefix_cache: leaves go least recently used first and a node in use s
   CHECK(b.pool.n_free() == b.pool.layout().capacity());
 }
 
+TEST_CASE("prefix_cache: many texts behind one node are all found, in any order, and all go") {
+  Bench b({0}, 400);
+  std::vector<std::vector<int32_t>> texts;
+  for (int32_t i = 0; i < 300; ++i) {
+    std::vector<int32_t> text = iota(0, 16);
+    for (int32_t j = 0; j < 16; ++j) text.push_back(j == 5 ? i * 37 % 300 : 1);
+    text.push_back(0);
+    texts.push_back(text);
+  }
+  for (const auto& text : texts) b.run(text);
+  CHECK(b.cache.n_nodes() == 301);
+  CHECK(b.cache.n_slabs() == (301 + 1 + kNodesPerSlab - 1) / kNodesPerSlab);  // and the root
+  CHECK(b.cache.validate().ok());
+  for (const auto& text : texts) CHECK(b.run(text) == 32);
+  CHECK(b.cache.evict(150) == 150);
+  CHECK(b.cache.validate().ok());
+  uint32_t n_found = 0;
+  for (const auto& text : texts) n_found += b.cache.match("", text, 32).n_tokens == 32 ? 1 : 0;
+  CHECK(n_found == 150);
+  b.cache.clear();
+  CHECK(b.cache.n_nodes() == 0);
+  CHECK(b.pool.n_free() == b.pool.layout().capacity());
+  const size_t n_slabs = b.cache.n_slabs();
+  for (const auto& text : texts) b.run(text);
+  CHECK(b.cache.n_slabs() == n_slabs);  // nodes are used again
+}
+
 TEST_CASE("prefix_cache: two sequences that computed the same block share one after publishing") {
   Bench b({0});
   const auto tokens = iota(0, 40);

@@ -59,6 +59,29 @@ TEST_CASE(
   CHECK(b.pool.n_held() == 0);
 }
 
+TEST_CASE("sequence_kv: tables made for a length stay where they are up to it, forks too") {
+  Bench b({0, 20});
+  SequenceKv s(b.pool.layout(), 100), fork(b.pool.layout(), 100);
+  const auto places = [](const SequenceKv& kv) {
+    return std::pair(kv.tables()[0].data(), kv.tables()[1].data());
+  };
+  const auto at_first = places(s), fork_at_first = places(fork);
+  b.run(s, 40);
+  s.fork_to(b.pool, fork);
+  b.run(fork, 41);  // a copied tail
+  for (uint32_t n = 41; n <= 100; ++n) {
+    b.run(s, n);
+    s.slide(b.pool);
+  }
+  CHECK(places(s) == at_first);
+  CHECK(places(fork) == fork_at_first);
+  CHECK(fork.computed() == 41);
+  CHECK(validate_sequence(b.pool, fork).ok());
+  b.cache.release(fork);
+  b.cache.release(s);
+  CHECK(b.pool.n_held() == 0);
+}
+
 TEST_CASE("sequence_kv: a reserve that fails halfway takes nothing") {
   Bench b({0, 0}, 2 + 6);
   SequenceKv s(b.pool.layout());

@@ -29,6 +29,8 @@ struct ToyOptions {
   uint32_t n_vocab = 64;
   uint32_t n_ctx = 4096;
   platform::MemoryFigures memory;  // what the device says that it has
+  // [n_vocab]: every row's logits are these, and a pass computes, stores and checks nothing (benchmarks of what is around it).
+  std::vector<float> fixed_logits = {};
 };
 
 class ToyBackend final : public Backend {
@@ -90,10 +92,11 @@ class ToyBackend final : public Backend {
   struct Exe {
     CompileOptions options;
     std::vector<uint64_t> state;  // [n_rows]
+    std::vector<uint32_t> slots;  // scratch of check()
     std::vector<float> logits;
   };
   void run_row(Kv& kv, Exe& exe, const Batch& batch, uint32_t row, uint32_t g);
-  bool check(const Kv& kv, const Exe& exe, const Batch& batch);
+  bool check(const Kv& kv, Exe& exe, const Batch& batch);
 
   ToyOptions options_;
   std::map<KvId, Kv> kvs_;

@@ -77,6 +77,19 @@ TEST_CASE("unicode: bytes fed one at a time give the text of all at once") {
   CHECK(one == released(bytes));
 }
 
+TEST_CASE("unicode: an unfinished code point goes on in a piece of any length") {
+  const std::string bytes = "a\xC3\xA9\xF0\x9F\xA6\x99\xFF\xE2\x82(\xF0\x9F z\xF4\x90 \xE2\x96\x81";
+  for (size_t cut = 0; cut <= bytes.size(); ++cut)
+    for (size_t second = cut; second <= bytes.size(); ++second) {
+      std::string held, out;
+      utf8_release(held, std::string_view(bytes).substr(0, cut), out);
+      utf8_release(held, std::string_view(bytes).substr(cut, second - cut), out);
+      utf8_release(held, std::string_view(bytes).substr(second), out);
+      CHECK(held.empty());
+      CHECK(out == released(bytes));
+    }
+}
+
 TEST_CASE("unicode: the byte-level alphabet spells every byte once and nothing else") {
   std::string bytes;
   // Printable bytes spell themselves, the others follow U+0100 in order: 0 is U+0100, blank U+0120, 0x7F U+0121, 0xAD U+0143.
