@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <mutex>
 #include <new>
@@ -41,10 +40,8 @@ struct ThreadPool::Impl {
   std::mutex members_mutex;   // guards the list, and options.priority
   Member* members = nullptr;  // the newest
 
-  // Runs are served in order of arrival.
-  std::mutex gate_mutex;
-  std::condition_variable gate_moved;
-  uint64_t next_ticket = 0, serving = 0;
+  // Runs are served in order of arrival. A pass has hundreds of them: without a rival an entry is two atomic additions.
+  std::atomic<uint32_t> next_ticket{0}, serving{0}, n_at_gate{0};
 
   // The current run. Written only while the epoch is odd.
   alignas(64) std::atomic<uint64_t> word{make_word(1, 0)};
@@ -80,16 +77,17 @@ struct ThreadPool::Impl {
   std::atomic<uint32_t> n_workers{1};  // workers.size() + 1, for whoever asks during a resize
 
   void enter() {
-    std::unique_lock lock(gate_mutex);
-    const uint64_t ticket = next_ticket++;
-    gate_moved.wait(lock, [&] { return serving == ticket; });
+    const uint32_t ticket = next_ticket.fetch_add(1, std::memory_order_relaxed);
+    while (serving.load(std::memory_order_acquire) != ticket) {
+      n_at_gate.fetch_add(1, std::memory_order_seq_cst);
+      const uint32_t now = serving.load(std::memory_order_seq_cst);
+      if (now != ticket) platform::futex_wait(serving, now);
+      n_at_gate.fetch_sub(1, std::memory_order_relaxed);
+    }
   }
   void leave() {
-    {
-      const std::lock_guard lock(gate_mutex);
-      ++serving;
-    }
-    gate_moved.notify_all();
+    serving.fetch_add(1, std::memory_order_seq_cst);
+    if (n_at_gate.load(std::memory_order_seq_cst)) platform::futex_wake_all(serving);
   }
 
   // All n or, after a failure, none but the caller.

@@ -153,7 +153,7 @@ void cpu_phases(benchmark::State& state) {
   ValueId x = kit.builder().embed(
       kit.add_f32("embd", kTokens, kWidth, test::random_floats(rng, kTokens * kWidth)));
   for (uint32_t i = 0; i < n_phases; ++i) {
-    const WeightIndex w = kit.add_f32("w" + std::to_string(i), kWidth, kWidth,
+    const WeightIndex w = kit.add_f32(std::string("w").append(std::to_string(i)), kWidth, kWidth,
                                       test::random_floats(rng, kWidth * kWidth, 0.25f));
     x = kit.builder().linear(x, w);
   }
