@@ -22,8 +22,8 @@ inline float max_or_infinity(const float* x, size_t n) {
   using Floats = float __attribute__((vector_size(16)));
   using Masks = int32_t __attribute__((vector_size(16)));
   constexpr size_t kLanes = 4, kChains = 4;  // independent maxima hide the latency of one
-  constexpr float kInf = __builtin_inff();
-  const Floats inf = {kInf, kInf, kInf, kInf};
+  const float infinity = __builtin_inff();
+  const Floats inf = {infinity, infinity, infinity, infinity};
   Floats max[kChains] = {-inf, -inf, -inf, -inf};
   Masks good[kChains] = {~Masks{}, ~Masks{}, ~Masks{}, ~Masks{}};
   size_t i = 0;
@@ -39,7 +39,7 @@ inline float max_or_infinity(const float* x, size_t n) {
     max[0] = max[c] > max[0] ? max[c] : max[0];
     good[0] &= good[c];
   }
-  float highest = -kInf;
+  float highest = -infinity;
   bool finite = true;
   for (size_t lane = 0; lane < kLanes; ++lane) {
     highest = max[0][lane] > highest ? max[0][lane] : highest;
@@ -47,9 +47,9 @@ inline float max_or_infinity(const float* x, size_t n) {
   }
   for (; i < n; ++i) {
     highest = x[i] > highest ? x[i] : highest;
-    finite = finite && x[i] < kInf;
+    finite = finite && x[i] < infinity;
   }
-  return finite ? highest : kInf;
+  return finite ? highest : infinity;
 }
 
 }  // namespace llmrt

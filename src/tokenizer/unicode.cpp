@@ -99,8 +99,8 @@ void utf8_release(std::string& held, std::string_view bytes, std::string& out) {
     // What held begins is whole or broken by its fourth byte at the latest. Joined on the stack: this is part of every token's step.
     char head[7];
     const size_t n_held = held.size(), n_more = std::min<size_t>(bytes.size(), 4);
-    std::memcpy(head, held.data(), n_held);
-    std::memcpy(head + n_held, bytes.data(), n_more);
+    std::copy_n(held.data(), n_held, head);
+    std::copy_n(bytes.data(), n_more, head + n_held);
     const Utf8Step step = utf8_step(head, n_held + n_more);
     if (step.kind == Utf8::unfinished) {
       held += bytes;

@@ -56,7 +56,7 @@ inline float a8_by_the_rule(DType type, const uint8_t* panel, uint32_t r, uint32
 
 inline bool same_bits(float a, float b) {
   return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b) ||
-         (std::isnan(a) && std::isnan(b)) || (a == 0 && b == 0);
+         (std::isnan(a) && std::isnan(b));
 }
 
 // Random weights of a type in panels, and rows of activations as the kernels take them.

@@ -15,6 +15,7 @@
 #include "base/thread_pool.h"
 #include "tests/cpu/kernel_tables.h"
 #include "tests/cpu/random_weights.h"
+#include "tests/support/worse.h"
 
 using namespace llmrt;
 using cpu::KernelTable;
@@ -286,7 +287,7 @@ TEST_CASE("attention's values are those of the formula") {
           double o = 0;
           for (uint32_t key = first; key <= pos; ++key)
             o += p[key] / total * cache.v[size_t{key} * c.d_v + j];
-          worst = std::max(
+          worst = test::worse(
               worst,
               std::fabs(o - static_cast<double>(got[(size_t{t} * c.group + h) * c.d_v + j])));
         }

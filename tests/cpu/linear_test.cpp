@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <string>
@@ -143,17 +144,18 @@ TEST_CASE("a linear by tiles leaves no tile in use") {
 }
 #endif
 
+constexpr int kRandomFill = 256;  // no pattern of bytes
+
 TEST_CASE("extreme codes and activations neither saturate nor overflow") {
   const FloatScope floats(FloatMode::compute);
   auto codes = std::make_unique<PanelCodes>();
   for (DType type : test::a8_types())
-    for (int fill : {0x00, 0xff, 0x80, 0x7f, 0x55, 0xaa}) {
+    for (int fill : {0x00, 0xff, 0x80, 0x7f, 0x55, 0xaa, kRandomFill}) {
       const uint32_t k = 512;
-      const auto x = inputs(33, k);
-      A8Linear f(type, 16, k, x);
       // Codes and sub-scales take the pattern, scales stay finite.
       const QuantFormat& format = format_of(type);
       std::vector<uint8_t> rows(16 * row_bytes(format, k), static_cast<uint8_t>(fill));
+      if (fill == kRandomFill) rows = test::random_weights(type, 16, k, 7);
       const auto scales = test::random_floats(rows.size() / 8, 11, 0.01f);
       size_t next = 0;
       for (size_t b = 0; b < rows.size(); b += format.block_bytes) {
@@ -163,7 +165,18 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
         if (type == DType::mxfp4) rows[b] = static_cast<uint8_t>(110 + b % 25);
         test::set_block_scales(type, &rows[b], [&] { return scales[next++ % scales.size()]; });
       }
-      pack_panel(type, rows.data(), row_bytes(format, k), 16, k, f.panels.data());
+      Buffer panel = Buffer::make(panel_bytes(type, k));
+      pack_panel(type, rows.data(), row_bytes(format, k), 16, k, panel.data());
+      // Every product of a weight row with its input has the same sign: 127 of the code's.
+      std::vector<std::vector<float>> x(33, std::vector<float>(k));
+      for (uint32_t begin = 0; begin < k; begin += 256) {
+        decode_panel_codes(type, panel.data() + begin / 256 * superblock_bytes(type), 8, *codes);
+        for (uint32_t i = 0; i < 33; ++i)
+          for (uint32_t j = 0; j < 256; ++j)
+            x[i][begin + j] = codes->code[j / 4][i % 16][j % 4] < 0 ? -127.0f : 127.0f;
+      }
+      A8Linear f(type, 16, k, x);
+      std::memcpy(f.panels.data(), panel.data(), panel.size());
       std::vector<float> want;  // of every fifth output
       for (uint32_t i = 0; i < 33; ++i)
         for (uint32_t r = 0; r < 16; r += 5)

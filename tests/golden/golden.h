@@ -7,6 +7,7 @@
 
 #include "support/simple_runner.h"
 #include "support/test_data.h"
+#include "support/worse.h"
 
 namespace llmrt::test {
 
@@ -71,7 +72,7 @@ inline double max_abs_diff(std::span<const float> a, std::span<const float> b) {
   double worst = 0;
   for (size_t i = 0; i < a.size(); ++i) {
     const double d = std::fabs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    worst = d <= worst ? worst : d;  // NaN counts as worse
+    worst = worse(worst, d);
   }
   return worst;
 }

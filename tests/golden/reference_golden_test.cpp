@@ -19,7 +19,7 @@ void check_exact(const GoldenModel& golden, const SimpleOptions& options) {
   for (const GoldenPrompt& prompt : golden.prompts) {
     SimpleRunner runner(*backend, model, options);
     const auto logits = runner.run(prompt.ids);
-    worst = std::max(worst, max_abs_diff(logits, prompt.logits));
+    worst = worse(worst, max_abs_diff(logits, prompt.logits));
     CHECK(runner.greedy(logits, prompt.greedy.size()) == prompt.greedy);
   }
   CHECK(worst <= kFloat32Tolerance);

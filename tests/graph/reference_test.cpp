@@ -5,6 +5,7 @@
 #include "graph/reference_kernels.h"
 #include "support/program_kit.h"
 #include "support/simple_runner.h"
+#include "support/worse.h"
 
 using namespace llmrt;
 using namespace llmrt::test;
@@ -132,7 +133,7 @@ TEST_CASE("the interpreter computes the equations of a whole little decoder") {
     const auto want = by_hand(kit, ids, window);
     double worst = 0, largest = 0;
     for (size_t i = 0; i < want.size(); ++i) {
-      worst = std::max(worst, std::fabs(got[i] - want[i]));
+      worst = worse(worst, std::fabs(got[i] - want[i]));
       largest = std::max(largest, std::fabs(want[i]));
     }
     CHECK(worst <= 200 * 0x1p-24 * largest);  // about 200 roundings on the way to a logit

@@ -5,9 +5,9 @@
 // The file is $LLMRT_TEST_MODELS/MODEL_NAME.gguf, the expectations $LLMRT_TEST_DATA/golden/real. Exit 77 (ctest: skipped) with a sentence
 // that names what is missing.
 //   default          teacher-forced argmax of every case, and perplexity of the whole text: with the default KV codec (bf16) within 1 %
-//                    of the exact one, with float32 KV within 1 % of llama.cpp's, which rounds activations to 8 bits too
+//                    of the exact one, with float32 KV within 0.3 % of llama.cpp's, which rounds activations to 8 bits too
 //   --reference N    perplexity of the first N windows on the reference interpreter (float32 activations) within 0.1 %
-//   --kl             mean KL of the first window against the reference interpreter, positions 16 on
+//   --kl             mean KL of the text's beginning against the reference interpreter, positions 16 on, beside llama.cpp's
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -85,7 +85,7 @@ int check_greedy(Engine& engine, const json& one, const std::vector<Token>& prom
   for (size_t i = 0; i < greedy.size(); ++i) {
     const float* row = logits.data() + i * n;
     const float want = row[greedy[i]];
-    const auto above = std::count_if(row, row + n, [&](float x) { return x > want; });
+    const auto above = std::count_if(row, row + n, [&](float x) { return !(x <= want); });
     n_equal += above == 0;
     if ((gap[i] > 0.3 && above > 0) || (top2 && above > 1)) {
       std::printf(
@@ -142,14 +142,28 @@ int check_perplexity(Engine& engine, const std::string& text, const char* whose,
   return std::fabs(off) <= bound ? 0 : 1;
 }
 
+// What llama.cpp reaches on the same tokens, with KV in float32: llama-cpp-python 0.3.36, compiled for AVX2, as installed.
+struct PeerKl {
+  const char* model;
+  size_t n_tokens;
+  double mean, top1;
+};
+constexpr PeerKl kPeerKl[] = {{"smollm2-135m-q4_1", 512, 3.00e-3, 96.57},
+                              {"gemma3-270m-q4_k_m", 1000, 6.53e-3, 95.83},
+                              {"qwen2.5-coder-0.5b-q4_k_m", 256, 9.61e-4, 96.67}};
+
+// Distance from the model in float32: at most 1.15 times the peer's, and at most a point fewer of the best tokens. Of 240 positions a
+// point is two, and Gemma's differ by more than that from sample to sample: hence 1,000.
 int check_kl(const std::string& path, const std::string& name, const std::string& text,
              Engine& engine) {
-  const double allowed = name.starts_with("smollm2")  ? 3.6e-3
-                         : name.starts_with("gemma3") ? 7.0e-3
-                                                      : 1.3e-3;
-  const size_t n_tokens = name.starts_with("smollm2") ? 512 : 256;
-  auto window = windows_of(engine.model(), text, 512).at(0);
-  window.resize(n_tokens);
+  const auto* peer = std::find_if(std::begin(kPeerKl), std::end(kPeerKl),
+                                  [&](const PeerKl& p) { return p.model == name; });
+  if (peer == std::end(kPeerKl)) {
+    std::printf("  no figures to compare with\n");
+    return 1;
+  }
+  const size_t n_tokens = peer->n_tokens;
+  const auto window = windows_of(engine.model(), text, n_tokens).at(0);
   const auto reference_model = load(path, "reference");
   auto reference = make_engine(reference_model, "f32");
   const size_t n = engine.model().def.program.n_vocab;
@@ -169,10 +183,10 @@ int check_kl(const std::string& path, const std::string& name, const std::string
     n_same += std::max_element(p, p + n) - p == std::max_element(q, q + n) - q;
   }
   const double mean = sum / static_cast<double>(n_tokens - 16);
-  std::printf("  mean KL of %zu positions %.3e (allowed %.1e), top-1 agreement %.2f %%\n",
-              n_tokens - 16, mean, allowed,
-              100.0 * static_cast<double>(n_same) / static_cast<double>(n_tokens - 16));
-  return mean <= allowed ? 0 : 1;
+  const double top1 = 100.0 * static_cast<double>(n_same) / static_cast<double>(n_tokens - 16);
+  std::printf("  mean KL of %zu positions %.3e (allowed %.2e), top-1 agreement %.2f %% (%.2f)\n",
+              n_tokens - 16, mean, 1.15 * peer->mean, top1, peer->top1 - 1);
+  return mean <= 1.15 * peer->mean && top1 >= peer->top1 - 1 ? 0 : 1;
 }
 
 }  // namespace
@@ -245,9 +259,10 @@ int main(int argc, char** argv) {
       failures += check_greedy(*engine, c["exact"], prompt, "exact", title.c_str(), exact_kv);
       failures += check_greedy(*engine, c, prompt, "llama.cpp", title.c_str(), exact_kv);
     }
+    // llama.cpp's was taken with a float32 KV cache.
     failures += check_perplexity(*engine, text, exact_kv ? "llama.cpp" : "exact",
                                  (*one)[exact_kv ? "perplexity" : "exact_perplexity"].get<double>(),
-                                 0.01, SIZE_MAX);
+                                 exact_kv ? 0.003 : 0.01, SIZE_MAX);
   }
   return failures ? 1 : 0;
 }
