@@ -1,8 +1,9 @@
 // KernelTable: all compute of the CPU backend as plain functions, one table per instruction set. Chosen once per backend by CPUID
 // (cpu_features.h) or LLMRT_CPU_ISA. Every table gives the same bits (docs/NUMERICS.md), but for float32 linears of a table without FMA.
 //
-// The kernels take raw pointers and a parameter struct, allocate nothing and call nothing outside their translation unit except
-// the exact decoders of quant/panel.h and quant/row_codes.h. Whoever calls has a FloatScope of FloatMode::compute (base/float_control.h).
+// The kernels take raw pointers and a parameter struct, allocate nothing and call nothing outside their translation unit except quant's
+// superblock_bytes() and its exact decoders: those of row types that a table does not expand itself, those of packed types in the scalar
+// table, any type's in linear_decoded. Whoever calls has a FloatScope of FloatMode::compute (base/float_control.h).
 #pragma once
 
 #include <cstddef>
@@ -83,10 +84,16 @@ struct KernelTable {
   const char* f32_class;  // numerics class of float32 linears: "f32" or "f32-mul-add"
   TableSpeed speed;
 
-  // By DType's number; nullptr: linear_decoded, or none in class a8.
+  // By DType's number; nullptr: no kernel for this type alone.
   LinearFn linear[kDTypeNumbers];
   // Class f32, any type without a packed form of its own.
   LinearFn linear_decoded;
+
+  // What multiplies weights of this type in its class; nullptr: nothing does.
+  LinearFn linear_of(const QuantFormat& f) const {
+    const LinearFn own = linear[static_cast<uint32_t>(f.type)];
+    return own || f.numerics == NumericsClass::a8 ? own : linear_decoded;
+  }
 
   void (*quantize)(const float* x, const ActivationForm& form, uint8_t* row);
   // out[i] = x[i] / sqrt(mean of x^2 + eps) * weight[i]

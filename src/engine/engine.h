@@ -49,15 +49,19 @@ enum class Finish : int32_t {
 };
 const char* name_of(Finish finish);  // "stop"
 
-struct Event {
+// What an event says beside its text.
+struct EventHead {
   EventType type = EventType::none;
   int32_t sample = 0;
   Finish finish = Finish::none;
-  Code error = Code::ok;
   Token token = -1;  // -1 if several
   int32_t n_tokens = 0;
   float logprob = 0;
-  int64_t done = 0, total = 0, tag = 0;
+  int64_t done = 0, total = 0;
+};
+struct Event : EventHead {
+  Code error = Code::ok;
+  int64_t tag = 0;
   std::string text;  // whole code points
 };
 

@@ -10,14 +10,7 @@
 
 namespace llmrt {
 
-struct QueuedEvent {
-  EventType type = EventType::none;
-  int32_t sample = 0;
-  Finish finish = Finish::none;
-  Token token = -1;
-  int32_t n_tokens = 0;
-  float logprob = 0;
-  int64_t done = 0, total = 0;
+struct QueuedEvent : EventHead {
   size_t text_begin = 0, text_size = 0;  // of the sample's text
 };
 

@@ -282,15 +282,8 @@ Code RequestImpl::take_locked(Event& out) {
       return Code::out_of_memory;
     }
     if (next.text_size > 0) make_room_locked(text);
-    out.type = next.type;
-    out.sample = next.sample;
-    out.finish = next.finish;
+    static_cast<EventHead&>(out) = next;
     out.error = Code::ok;
-    out.token = next.token;
-    out.n_tokens = next.n_tokens;
-    out.logprob = next.logprob;
-    out.done = next.done;
-    out.total = next.total;
     out.tag = params.tag;
     events_.pop();
     return Code::ok;

@@ -90,12 +90,14 @@ static_assert(std::is_trivially_destructible_v<PrefixNode>);
 static_assert(alignof(PrefixNode) % alignof(int32_t) == 0 && sizeof(int32_t) == sizeof(BlockId));
 
 PrefixNodeStore::PrefixNodeStore(uint32_t block_tokens, uint32_t n_groups, uint32_t most_nodes)
-    : block_tokens_(block_tokens), n_groups_(n_groups) {
-  slabs_.reserve(most_nodes / kNodesPerSlab + 1);
+    : block_tokens_(block_tokens),
+      n_groups_(n_groups),
+      most_slabs_(most_nodes / kNodesPerSlab + 1) {
+  slabs_.reserve(most_slabs_);
 }
 
 bool PrefixNodeStore::add_slab() {
-  if (slabs_.size() == slabs_.capacity()) return false;
+  if (slabs_.size() == most_slabs_) return false;
   const size_t words = size_t{kNodesPerSlab} * (block_tokens_ + n_groups_);
   Buffer slab = Buffer::make(kNodesPerSlab * sizeof(PrefixNode) + words * sizeof(int32_t));
   if (!slab) return false;

@@ -1,7 +1,9 @@
 // PrefixNode: one block of the prefix tree (prefix_cache.h), the followers of a node, and where nodes come from.
 //
 // The followers of a node are a treap (Seidel and Aragon, Randomized search trees, 1996): a search tree by tokens, a heap by random
-// priority, linked through the nodes. So a text that branches takes no memory but its node, and finding one of n takes O(log n).
+// priority, linked through the nodes. So a text that branches takes no memory but its node, and finding one of n is expected to take
+// O(log n). Not against a client that wants otherwise: priorities are a fixed function of how many nodes were taken before, so one that
+// knows the order of all texts can predict them, and send texts whose tree is a list. That costs time, nothing else.
 //
 // Nodes come out of slabs of kNodesPerSlab, each one block of memory with the tokens and block ids of its nodes:
 //
@@ -84,9 +86,10 @@ class PrefixNodeStore {
   bool add_slab();
 
   uint32_t block_tokens_, n_groups_;
+  size_t most_slabs_;
   uint32_t n_in_use_ = 0;
   uint32_t n_taken_ = 0;        // ever
-  std::vector<Buffer> slabs_;   // capacity: all there may be
+  std::vector<Buffer> slabs_;   // room for most_slabs_ from the start
   PrefixNode* free_ = nullptr;  // linked by `right`
 };
 

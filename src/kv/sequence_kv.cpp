@@ -196,10 +196,4 @@ void SequenceKv::fork_to(BlockPool& pool, SequenceKv& empty) const {
   if (node_) ++node_->pins;
 }
 
-SequenceKv SequenceKv::fork(BlockPool& pool) const {
-  SequenceKv copy(pool.layout());
-  fork_to(pool, copy);
-  return copy;
-}
-
 }  // namespace llmrt

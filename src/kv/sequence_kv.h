@@ -60,9 +60,9 @@ class SequenceKv {
   // p = 0. So the dropped rows must be finite: a sequence whose rows are not vouched for is released, not truncated to an n inside a
   // block. (The engine truncates to 0 only, and publishes and forks rows that led to finite logits.)
   uint32_t truncate(BlockPool& pool, uint32_t n);
-  // A second holder of the same computed positions, the partly filled tail block included.
-  SequenceKv fork(BlockPool& pool) const;
-  void fork_to(BlockPool& pool, SequenceKv& empty) const;  // precondition: that one holds nothing
+  // Makes `empty` a second holder of the same computed positions, the partly filled tail block included. Precondition: that one holds
+  // nothing.
+  void fork_to(BlockPool& pool, SequenceKv& empty) const;
 
  private:
   friend class PrefixCache;

@@ -73,7 +73,8 @@ void pack_panel(DType type, const uint8_t* rows, size_t row_stride, uint32_t n_r
 // The file's bytes of one row of a panel: row_bytes(format, k).
 void unpack_row(DType type, const uint8_t* panel, uint32_t row, uint32_t k, uint8_t* out);
 
-// One superblock of 16 rows as the integers and scales that class a8 multiplies (docs/NUMERICS.md). Exact, for every a8 type.
+// One superblock of 16 rows as the integers and scales that class a8 multiplies (docs/NUMERICS.md). Exact, for types with a packed
+// form of their own; of others only has_min is written: false.
 //   32-block types:   w(r, k) = d[k/32][r] * code + m[k/32][r]
 //   256-block types:  w(r, k) = d[0][r] * sub_scale[k/16][r] * code - m[0][r] * sub_min[k/16][r]
 struct alignas(64) PanelCodes {

@@ -1,11 +1,9 @@
-// Class a8's integers out of a packed superblock, for every a8 type: packed ones here, row types by row_codes.h. Legible and exact; kernels
-// have their own fast forms.
+// Class a8's integers out of a packed superblock. Legible and exact; kernels have their own fast forms. Row types: row_codes.h.
 #include <cstring>
 
 #include "base/half.h"
 #include "quant/panel.h"
 #include "quant/panel_lines.h"
-#include "quant/row_codes.h"
 #include "quant/types/k_scales.h"
 
 namespace llmrt {
@@ -92,26 +90,6 @@ void q8_0(const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
   float_scales(sb + code_bytes, n_blocks, out.d);
 }
 
-// Types kept as the file's blocks: row by row.
-void row_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
-  const QuantFormat& format = format_of(type);
-  const auto n_bytes = static_cast<size_t>(row_bytes(format, uint64_t{n_blocks} * 32));
-  const uint32_t n_scales = format.group == kSuperblock ? 1 : n_blocks;
-  out.has_min = row_codes_have_min(type);
-  for (uint32_t r = 0; r < kPanelRows; ++r) {
-    RowCodes row;
-    decode_row_codes(type, sb + r * n_bytes, n_blocks, row);
-    for (uint32_t k = 0; k < n_blocks * 32; ++k) out.code[k / 4][r][k % 4] = row.code[k];
-    for (uint32_t j = 0; j < n_scales; ++j) out.d[j][r] = row.d[j];
-    if (out.has_min) out.m[0][r] = row.m[0];
-    if (format.group != kSuperblock) continue;
-    for (uint32_t h = 0; h < 16; ++h) {
-      out.sub_scale[h][r] = row.sub_scale[h];
-      if (out.has_min) out.sub_min[h][r] = row.sub_min[h];
-    }
-  }
-}
-
 }  // namespace
 
 void decode_panel_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
@@ -144,8 +122,7 @@ void decode_panel_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelC
       q6_k(sb, out);
       return;
     default:
-      if (is_row_type(type)) row_codes(type, sb, n_blocks, out);
-      return;  // others: class f32
+      return;  // row types: row_codes.h; others: class f32
   }
 }
 

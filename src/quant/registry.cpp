@@ -1,6 +1,7 @@
 // One line per type this build can decode. A new type: quant/types/<t>.{h,cpp}, a DType value and a line here.
 #include "base/check.h"
 #include "quant/dtype.h"
+#include "quant/row_codes.h"
 #include "quant/types/bf16.h"
 #include "quant/types/f16.h"
 #include "quant/types/f32.h"
@@ -68,6 +69,18 @@ constexpr QuantFormat kFormats[] = {
     {DType::q2_0,     "Q2_0",    64,    sizeof(BlockQ2_0),   a8,   32, decode_q2_0,    nullptr},
 };
 
+// clang-format on
+static_assert([] {
+  for (const RowType& row : kRowTypes) {
+    bool same = false;
+    for (const QuantFormat& f : kFormats)
+      same = same || (f.type == row.type && f.numerics == a8 && f.group == row.group);
+    if (!same) return false;
+  }
+  return true;
+}());
+
+// clang-format off
 // Numbers that GGUF defines, by number; "" where a number was never used or was withdrawn.
 constexpr const char* kGgufTypeNames[] = {
     "F32",     "F16",     "Q4_0",  "Q4_1",    "",      "",      "Q5_0",  "Q5_1",   "Q8_0", "Q8_1",  "Q2_K",

@@ -1,5 +1,7 @@
 #include "quant/row_codes.h"
 
+#include <array>
+
 #include "base/half.h"
 #include "quant/row_blocks.h"
 #include "quant/types/block.h"
@@ -18,7 +20,7 @@ void set_scale_of_32(RowCodes& out, size_t j, int scale) {
 
 // Without a codebook.
 
-void q2_k_row(const uint8_t* blocks, RowCodes& out) {
+void q2_k_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockQ2_K>(blocks, 0);
   for (uint32_t k = 0; k < 256; ++k)
     out.code[k] = static_cast<int8_t>((b.qs[k / 128 * 32 + k % 32] >> (2 * (k % 128 / 32))) & 3);
@@ -30,7 +32,7 @@ void q2_k_row(const uint8_t* blocks, RowCodes& out) {
   out.m[0] = f16_to_f32(b.dmin);
 }
 
-void q3_k_row(const uint8_t* blocks, RowCodes& out) {
+void q3_k_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockQ3_K>(blocks, 0);
   for (uint32_t k = 0; k < 256; ++k) {
     const uint32_t plane = k % 128 / 32;
@@ -43,7 +45,7 @@ void q3_k_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d);
 }
 
-void iq4_xs_row(const uint8_t* blocks, RowCodes& out) {
+void iq4_xs_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq4Xs>(blocks, 0);
   for (uint32_t k = 0; k < 256; ++k)
     out.code[k] = kIq4Values[(b.qs[k / 32 * 16 + k % 16] >> (k % 32 / 16 * 4)) & 15];
@@ -54,12 +56,12 @@ void iq4_xs_row(const uint8_t* blocks, RowCodes& out) {
 float block_scale(const BlockIq4Nl& b) { return f16_to_f32(b.d); }
 float block_scale(const BlockMxfp4& b) { return mxfp4_scale(b.e); }
 
-template <class Block>
-void table_row(const uint8_t* blocks, uint32_t n_blocks, const int8_t (&table)[16], RowCodes& out) {
+template <class Block, const int8_t (&kValues)[16]>
+void table_row(const uint8_t* blocks, uint32_t n_blocks, RowCodes& out) {
   for (uint32_t j = 0; j < n_blocks; ++j) {
     const auto b = load_block<Block>(blocks, j);
     for (uint32_t k = 0; k < 32; ++k)
-      out.code[32 * j + k] = table[(b.qs[k % 16] >> (k / 16 * 4)) & 15];
+      out.code[32 * j + k] = kValues[(b.qs[k % 16] >> (k / 16 * 4)) & 15];
     out.d[j] = block_scale(b);
   }
 }
@@ -94,7 +96,7 @@ int8_t* put_codes_of_digits(const uint8_t* bytes, size_t n_bytes, size_t n_digit
   return code;
 }
 
-void tq1_0_row(const uint8_t* blocks, RowCodes& out) {
+void tq1_0_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockTQ1_0>(blocks, 0);
   int8_t* code = put_codes_of_digits(b.qs, 32, 5, out.code);
   code = put_codes_of_digits(b.qs + 32, 16, 5, code);
@@ -103,7 +105,7 @@ void tq1_0_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d);
 }
 
-void tq2_0_row(const uint8_t* blocks, RowCodes& out) {
+void tq2_0_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockTQ2_0>(blocks, 0);
   for (uint32_t k = 0; k < 256; ++k) {
     const int code = (b.qs[k / 128 * 32 + k % 32] >> (2 * (k % 128 / 32))) & 3;
@@ -124,7 +126,7 @@ void put_iq2_codes(uint16_t point, uint32_t signs, int8_t* code) {
   for (size_t i = 0; i < 8; ++i) code[i] = signed_code(kIq2Sizes[(point >> (2 * i)) & 3], signs, i);
 }
 
-void iq1_s_row(const uint8_t* blocks, RowCodes& out) {
+void iq1_s_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq1S>(blocks, 0);
   for (size_t g = 0; g < 32; ++g) {
     const uint32_t sub = b.qh[g / 4];
@@ -135,7 +137,7 @@ void iq1_s_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d) * 0.125f;
 }
 
-void iq1_m_row(const uint8_t* blocks, RowCodes& out) {
+void iq1_m_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq1M>(blocks, 0);
   uint32_t d_bits = 0;
   for (size_t k = 0; k < 4; ++k) d_bits |= (uint32_t{b.scales[k]} >> 12) << (4 * k);
@@ -148,7 +150,7 @@ void iq1_m_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(static_cast<uint16_t>(d_bits)) * 0.125f;
 }
 
-void iq2_xxs_row(const uint8_t* blocks, RowCodes& out) {
+void iq2_xxs_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq2Xxs>(blocks, 0);
   for (size_t j = 0; j < 8; ++j) {
     const auto bits = load_block<uint32_t>(b.sub[j], 1);
@@ -166,7 +168,7 @@ void set_iq2_scales(const uint8_t* scales, RowCodes& out) {
     out.sub_scale[j] = static_cast<int16_t>(2 * ((scales[j / 2] >> (4 * (j % 2))) & 15) + 1);
 }
 
-void iq2_xs_row(const uint8_t* blocks, RowCodes& out) {
+void iq2_xs_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq2Xs>(blocks, 0);
   for (size_t g = 0; g < 32; ++g)
     put_iq2_codes(kIq2XsGrid[b.qs[g] & 511], even_signs(b.qs[g] >> 9), out.code + 8 * g);
@@ -174,7 +176,7 @@ void iq2_xs_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d) * 0.125f;
 }
 
-void iq2_s_row(const uint8_t* blocks, RowCodes& out) {
+void iq2_s_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq2S>(blocks, 0);
   for (size_t g = 0; g < 32; ++g) {
     const size_t high = (b.qh[g / 4] >> (2 * (g % 4))) & 3u;
@@ -184,7 +186,7 @@ void iq2_s_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d) * 0.125f;
 }
 
-void iq3_xxs_row(const uint8_t* blocks, RowCodes& out) {
+void iq3_xxs_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq3Xxs>(blocks, 0);
   for (size_t g = 0; g < 32; ++g) {
     const auto bits = load_block<uint32_t>(b.sub, g / 4);
@@ -198,7 +200,7 @@ void iq3_xxs_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d) * 0.25f;
 }
 
-void iq3_s_row(const uint8_t* blocks, RowCodes& out) {
+void iq3_s_row(const uint8_t* blocks, uint32_t, RowCodes& out) {
   const auto b = load_block<BlockIq3S>(blocks, 0);
   for (size_t k = 0; k < 256; ++k) {
     const size_t p = k / 4, high = (b.qh[p / 8] >> (p % 8)) & 1u;
@@ -210,71 +212,41 @@ void iq3_s_row(const uint8_t* blocks, RowCodes& out) {
   out.d[0] = f16_to_f32(b.d);
 }
 
+using RowDecoder = void (*)(const uint8_t* blocks, uint32_t n_blocks, RowCodes& out);
+
+// By DType's number; nullptr: no row type.
+constexpr auto kDecoders = [] {
+  std::array<RowDecoder, kDTypeNumbers> of{};
+  const auto set = [&of](DType type, RowDecoder fn) { of[static_cast<uint32_t>(type)] = fn; };
+  set(DType::q2_k, q2_k_row);
+  set(DType::q3_k, q3_k_row);
+  set(DType::iq4_nl, table_row<BlockIq4Nl, kIq4Values>);
+  set(DType::iq4_xs, iq4_xs_row);
+  set(DType::mxfp4, table_row<BlockMxfp4, kMxfp4Values>);
+  set(DType::iq1_s, iq1_s_row);
+  set(DType::iq1_m, iq1_m_row);
+  set(DType::iq2_xxs, iq2_xxs_row);
+  set(DType::iq2_xs, iq2_xs_row);
+  set(DType::iq2_s, iq2_s_row);
+  set(DType::iq3_xxs, iq3_xxs_row);
+  set(DType::iq3_s, iq3_s_row);
+  set(DType::tq1_0, tq1_0_row);
+  set(DType::tq2_0, tq2_0_row);
+  set(DType::q1_0, q1_0_row);
+  set(DType::q2_0, q2_0_row);
+  return of;
+}();
+static_assert([] {
+  for (uint32_t i = 0; i < kDTypeNumbers; ++i)
+    if ((kDecoders[i] != nullptr) != (find_row_type(DType{i}) != nullptr)) return false;
+  return true;
+}());
+
 }  // namespace
 
-bool is_row_type(DType type) {
-  switch (type) {
-    case DType::q2_k:
-    case DType::q3_k:
-    case DType::iq4_nl:
-    case DType::iq4_xs:
-    case DType::mxfp4:
-    case DType::iq1_s:
-    case DType::iq1_m:
-    case DType::iq2_xxs:
-    case DType::iq2_xs:
-    case DType::iq2_s:
-    case DType::iq3_xxs:
-    case DType::iq3_s:
-    case DType::tq1_0:
-    case DType::tq2_0:
-    case DType::q1_0:
-    case DType::q2_0:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool row_codes_have_min(DType type) { return type == DType::q2_k; }
-
 void decode_row_codes(DType type, const uint8_t* blocks, uint32_t n_blocks, RowCodes& out) {
-  switch (type) {
-    case DType::q2_k:
-      return q2_k_row(blocks, out);
-    case DType::q3_k:
-      return q3_k_row(blocks, out);
-    case DType::iq4_nl:
-      return table_row<BlockIq4Nl>(blocks, n_blocks, kIq4Values, out);
-    case DType::iq4_xs:
-      return iq4_xs_row(blocks, out);
-    case DType::mxfp4:
-      return table_row<BlockMxfp4>(blocks, n_blocks, kMxfp4Values, out);
-    case DType::iq1_s:
-      return iq1_s_row(blocks, out);
-    case DType::iq1_m:
-      return iq1_m_row(blocks, out);
-    case DType::iq2_xxs:
-      return iq2_xxs_row(blocks, out);
-    case DType::iq2_xs:
-      return iq2_xs_row(blocks, out);
-    case DType::iq2_s:
-      return iq2_s_row(blocks, out);
-    case DType::iq3_xxs:
-      return iq3_xxs_row(blocks, out);
-    case DType::iq3_s:
-      return iq3_s_row(blocks, out);
-    case DType::tq1_0:
-      return tq1_0_row(blocks, out);
-    case DType::tq2_0:
-      return tq2_0_row(blocks, out);
-    case DType::q1_0:
-      return q1_0_row(blocks, n_blocks, out);
-    case DType::q2_0:
-      return q2_0_row(blocks, n_blocks, out);
-    default:
-      return;
-  }
+  if (const RowDecoder decode = kDecoders[static_cast<uint32_t>(type)])
+    decode(blocks, n_blocks, out);
 }
 
 }  // namespace llmrt

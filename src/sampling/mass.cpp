@@ -7,13 +7,11 @@ namespace {
 
 void block_masses(const float* logits, size_t n, float max, uint64_t* out) {
   float e[kMassBlock];
-  for (size_t i = 0; i < n; ++i) e[i] = exp_inline(logits[i] - max) * kMassOne;
+  for (size_t i = 0; i < n; ++i) e[i] = exp_below_zero(logits[i] - max) * kMassOne;
   for (size_t i = 0; i < n; ++i) out[i] = static_cast<uint64_t>(static_cast<int64_t>(e[i]));
 }
 
 }  // namespace
-
-float exp_below_zero(float x) { return exp_inline(x); }
 
 float max_logit(const Candidates& candidates) {
   const auto& items = candidates.items;

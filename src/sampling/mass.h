@@ -20,10 +20,6 @@ namespace llmrt {
 inline constexpr float kBorder = 1.0f - 1e-6f;
 inline constexpr size_t kMassBlock = 256;  // masses taken at a time, on the stack
 
-// e^x for x <= 0, 0 below -87; relative error 2.5e-7. Without fused multiply-adds: a baseline build would call libm for each, and this
-// runs over whole vocabularies. Same operations everywhere, so the same bits everywhere.
-float exp_below_zero(float x);
-
 inline uint64_t mass_of(float logit, float max) {
   return static_cast<uint64_t>(static_cast<int64_t>(exp_below_zero(logit - max) * kMassOne));
 }

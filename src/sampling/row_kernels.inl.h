@@ -60,7 +60,7 @@ uint64_t total_mass(const float* logits, size_t n, float max) {
     const size_t end = n - begin < kSummed ? n - begin : kSummed;
     int32_t high_sum = 0, low_sum = 0;
     for (size_t i = 0; i < end; ++i) {
-      const float e = exp_inline(x[i] - max) * kMassOne;
+      const float e = exp_below_zero(x[i] - max) * kMassOne;
       const auto high = static_cast<int32_t>(e * (1 / kHalf));
       // exact: both are multiples of e's last bit, and their difference is smaller than e
       const auto low = static_cast<int32_t>(e - static_cast<float>(high) * kHalf);

@@ -88,9 +88,7 @@ struct Matrix {
   ActivationForm form;
   Buffer panels, in, out, scratch;
   explicit Matrix(const QuantFormat& f)
-      : format(f),
-        rounded(f.numerics == NumericsClass::a8 && f.group != 0),
-        panel_stride(panel_bytes(f.type, kK)) {
+      : format(f), rounded(f.numerics == NumericsClass::a8), panel_stride(panel_bytes(f.type, kK)) {
     n_panels = static_cast<uint32_t>(kStreamed / panel_stride);
     panels = Buffer::make(panel_stride * n_panels);
     const auto rows = test::random_weights(f.type, kPanelRows, kK, 1);
@@ -132,8 +130,7 @@ void linear(benchmark::State& state, Matrix& m, const cpu::KernelTable& table,
             const Ceilings& ceilings) {
   const FloatScope floats(FloatMode::compute);
   const auto rows = static_cast<uint32_t>(state.range(0));
-  const cpu::LinearFn packed = table.linear[static_cast<uint32_t>(m.format.type)];
-  const cpu::LinearFn fn = packed || m.rounded ? packed : table.linear_decoded;
+  const cpu::LinearFn fn = table.linear_of(m.format);
   if (!fn) {
     state.SkipWithError("the table has no kernel for this type");
     return;

@@ -9,9 +9,31 @@
 #include "backends/cpu/kernel_table.h"
 #include "base/memory.h"
 #include "quant/panel.h"
+#include "quant/row_codes.h"
 #include "tests/cpu/random_weights.h"
 
 namespace llmrt::test {
+
+// decode_panel_codes() for every type of the class: of row types row by row.
+inline void a8_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
+  const RowType* const row_type = find_row_type(type);
+  if (!row_type) return decode_panel_codes(type, sb, n_blocks, out);
+  const bool super = row_type->group == kSuperblock;
+  const auto n_bytes = static_cast<size_t>(row_bytes(format_of(type), uint64_t{n_blocks} * 32));
+  out.has_min = row_type->has_min;
+  for (uint32_t r = 0; r < kPanelRows; ++r) {
+    RowCodes row;
+    decode_row_codes(type, sb + r * n_bytes, n_blocks, row);
+    for (uint32_t k = 0; k < n_blocks * 32; ++k) out.code[k / 4][r][k % 4] = row.code[k];
+    for (uint32_t j = 0; j < (super ? 1 : n_blocks); ++j) out.d[j][r] = row.d[j];
+    if (out.has_min) out.m[0][r] = row.m[0];
+    if (!super) continue;
+    for (uint32_t h = 0; h < 16; ++h) {
+      out.sub_scale[h][r] = row.sub_scale[h];
+      if (out.has_min) out.sub_min[h][r] = row.sub_min[h];
+    }
+  }
+}
 
 // Class a8 of docs/NUMERICS.md, written down once more: integers per superblock or block, explicit fma, 8 stripes.
 inline float a8_by_the_rule(DType type, const uint8_t* panel, uint32_t r, uint32_t k,
@@ -24,7 +46,7 @@ inline float a8_by_the_rule(DType type, const uint8_t* panel, uint32_t r, uint32
     float acc = 0;
     for (uint32_t b = n_super * s / 8; b < n_super * (s + 1) / 8; ++b) {
       const uint32_t n = std::min(8u, (k - b * 256) / 32);
-      decode_panel_codes(type, panel + size_t{b} * superblock_bytes(type), n, codes);
+      a8_codes(type, panel + size_t{b} * superblock_bytes(type), n, codes);
       int64_t i_sum = 0, j_sum = 0;
       for (uint32_t j = 0; j < n; ++j) {
         int64_t dot = 0, sum = 0;
@@ -93,7 +115,7 @@ struct A8Linear {
     a.n_rows = rows;
     a.out = out.as<float>();
     a.scratch = scratch.data();
-    table.linear[static_cast<uint32_t>(type)](a);
+    table.linear_of(format_of(type))(a);
     return out.as<float>();
   }
 };

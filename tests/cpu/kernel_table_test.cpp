@@ -10,6 +10,8 @@
 
 #include "backends/cpu/cpu_features.h"
 #include "base/platform/machine.h"
+#include "quant/dtype.h"
+#include "tests/cpu/kernel_tables.h"
 
 #if defined(__aarch64__)
 #include <sys/prctl.h>
@@ -63,6 +65,20 @@ TEST_CASE(
   CHECK((f.avx2 || !f.avx512_vnni));
   CHECK((f.avx512_vnni || !f.amx_int8));
   CHECK((f.neon_dotprod || !f.neon_i8mm));
+}
+
+TEST_CASE("every kernel table multiplies weights of every type in the type's class") {
+  for (const cpu::KernelTable* table : test::linear_tables())
+    for (const QuantFormat& f : all_formats()) {
+      CAPTURE(table->name);
+      CAPTURE(f.name);
+      const cpu::LinearFn own = table->linear[static_cast<uint32_t>(f.type)];
+      // By the scalar codec: in class f32 only.
+      const bool has = own || f.numerics == NumericsClass::f32,
+                 right = table->linear_of(f) == (own ? own : table->linear_decoded);
+      CHECK(has);
+      CHECK(right);
+    }
 }
 
 TEST_CASE("kernel tables: the processor that a run was started for has the tables it should") {

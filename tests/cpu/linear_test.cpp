@@ -242,8 +242,8 @@ TEST_CASE(
           a.out = out.as<float>();
           a.scratch = scratch.data();
           a.format = &format;
-          if (format.block == 1)
-            table->linear[static_cast<uint32_t>(type)](a);
+          if (format.numerics == NumericsClass::f32)
+            table->linear_of(format)(a);
           else
             table->linear_decoded(a);
           const bool fused = std::string(table->f32_class) == "f32";

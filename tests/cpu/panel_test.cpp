@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "tests/cpu/a8_linear.h"
 #include "tests/cpu/random_weights.h"
 
 using namespace llmrt;
@@ -122,7 +123,7 @@ TEST_CASE("integer codes and scales of a panel give the values of the scalar cod
         f.decode(&rows[r * row_bytes(f, k)], want.data(), k);
         for (uint32_t b = 0; b < n_superblocks(k); ++b) {
           const uint32_t n = std::min(8u, (k - b * 256) / 32);
-          decode_panel_codes(type, &panel[size_t{b} * superblock_bytes(type)], n, *codes);
+          test::a8_codes(type, &panel[size_t{b} * superblock_bytes(type)], n, *codes);
           for (uint32_t i = 0; i < n * 32; ++i) {
             const float c = codes->code[i / 4][r][i % 4];
             float value = 0;

@@ -46,7 +46,7 @@ inline std::vector<float> random_floats(size_t n, uint32_t seed, float scale = 1
 inline std::vector<DType> a8_types() {
   std::vector<DType> out;
   for (const QuantFormat& f : all_formats())
-    if (f.numerics == NumericsClass::a8 && f.group) out.push_back(f.type);
+    if (f.numerics == NumericsClass::a8) out.push_back(f.type);
   return out;
 }
 

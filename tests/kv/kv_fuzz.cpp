@@ -187,7 +187,9 @@ class Fuzz {
 
   void fork(Model& m) {
     if (models_.size() >= 8) return;
-    auto copy = std::make_unique<Model>(Model{m.kv.fork(*pool_), m.name_space, m.tokens, m.prompt});
+    auto copy =
+        std::make_unique<Model>(Model{SequenceKv(layout_), m.name_space, m.tokens, m.prompt});
+    m.kv.fork_to(*pool_, copy->kv);
     models_.push_back(std::move(copy));
     ++counters_.forks;
   }

@@ -29,7 +29,8 @@ TEST_CASE("sequence_kv: four samples of one prompt hold one prompt and four tail
   b.run(first, 40);  // 2 full blocks and a tail of 8
   std::vector<SequenceKv> forks;
   forks.reserve(3);
-  for (int i = 0; i < 3; ++i) forks.push_back(first.fork(b.pool));
+  for (int i = 0; i < 3; ++i)
+    first.fork_to(b.pool, forks.emplace_back(SequenceKv(b.pool.layout())));
   CHECK(b.pool.n_held() == 3);
   for (auto& f : forks) CHECK(f.reserve(b.pool, 41).value() == 1);
   CHECK(b.pool.n_held() == 6);

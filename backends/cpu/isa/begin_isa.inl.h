@@ -2,6 +2,8 @@
 // object exports its table and nothing else (tests/cpu/isa_objects_test.py).
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <type_traits>
 
 #include "backends/cpu/kernel_table.h"
 #include "base/math.h"

@@ -8,23 +8,33 @@ namespace {
 // Order matters: each file uses the names of those before it.
 // clang-format off
 #include "backends/cpu/simd/scalar.h"
-#include "backends/cpu/kernels/row_ops.inl.h"
-#include "backends/cpu/kernels/quantize.inl.h"
-#include "backends/cpu/kernels/attention.inl.h"
-#include "backends/cpu/kernels/linear_f32.inl.h"
-#include "backends/cpu/kernels/linear_codes.inl.h"
-#include "backends/cpu/kernels/input_rows.inl.h"
+#include "backends/cpu/kernels/shared.inl.h"
 #include "backends/cpu/kernels/row_dots.inl.h"
 #include "backends/cpu/kernels/linear_rows.inl.h"
+#include "backends/cpu/kernels/linear_codes.inl.h"
 #include "backends/cpu/isa/make_table.inl.h"
 // clang-format on
 
-constexpr TableSpeed kSpeed{
-    .a8_macs_per_ns = 0.5f, .f32_macs_per_ns = 0.3f, .rows_macs_per_ns = 1, .rows_expand_ns = 1};
+constexpr KernelTable make_scalar_table() {
+  KernelTable t = make_table("scalar", "f32-mul-add",
+                             {.a8_macs_per_ns = 0.5f,
+                              .f32_macs_per_ns = 0.3f,
+                              .rows_macs_per_ns = 1,
+                              .rows_expand_ns = 1});
+  set_linear(t, DType::q4_0, &linear_codes<DType::q4_0, false>);
+  set_linear(t, DType::q4_1, &linear_codes<DType::q4_1, false>);
+  set_linear(t, DType::q5_0, &linear_codes<DType::q5_0, false>);
+  set_linear(t, DType::q5_1, &linear_codes<DType::q5_1, false>);
+  set_linear(t, DType::q8_0, &linear_codes<DType::q8_0, false>);
+  set_linear(t, DType::q4_k, &linear_codes<DType::q4_k, true>);
+  set_linear(t, DType::q5_k, &linear_codes<DType::q5_k, true>);
+  set_linear(t, DType::q6_k, &linear_codes<DType::q6_k, true>);
+  return t;
+}
 
 }  // namespace
 
 extern const KernelTable kTable;
-constinit const KernelTable kTable = make_table("scalar", "f32-mul-add", kSpeed);
+constinit const KernelTable kTable = make_scalar_table();
 
 }  // namespace llmrt::cpu::scalar

@@ -11,12 +11,7 @@ namespace {
 // Order matters: each file uses the names of those before it.
 // clang-format off
 #include "backends/cpu/simd/neon.h"
-#include "backends/cpu/kernels/row_ops.inl.h"
-#include "backends/cpu/kernels/quantize.inl.h"
-#include "backends/cpu/kernels/attention.inl.h"
-#include "backends/cpu/kernels/linear_f32.inl.h"
-#include "backends/cpu/kernels/linear_codes.inl.h"
-#include "backends/cpu/kernels/input_rows.inl.h"
+#include "backends/cpu/kernels/shared.inl.h"
 #include "backends/cpu/kernels/row_dots.inl.h"
 #include "backends/cpu/kernels/linear_rows.inl.h"
 #include "backends/cpu/isa/neon/scales.inl.h"

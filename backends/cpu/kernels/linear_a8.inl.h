@@ -2,6 +2,7 @@
 // types, which bring
 //   T::kBytes, T::Expanded, T::expand     a packed superblock, and its form as byte codes
 //   stripe_rows<T, R, kExpanded>          R rows over one stripe, added to a.out
+//   B32, K4, K6                           those of 32-block types, of Q4_K and Q5_K, of Q6_K
 //   kA8Rows, kA8ExpandFrom                rows per register tile; rows from which a stripe is expanded once
 
 template <class T, bool kExpanded, int R>
@@ -54,4 +55,17 @@ void linear_a8(const LinearArgs& a) {
     expand_stripe<T>(a, begin, end);
     stripe<T, true>(a, a.scratch, sizeof(typename T::Expanded), begin, end);
   }
+}
+
+// Packed types; Q8 is Q8_0's.
+template <class Q8>
+constexpr void set_packed(KernelTable& t) {
+  set_linear(t, DType::q4_0, &linear_a8<B32<4, false, 8>>);
+  set_linear(t, DType::q4_1, &linear_a8<B32<4, true, 0>>);
+  set_linear(t, DType::q5_0, &linear_a8<B32<5, false, 16>>);
+  set_linear(t, DType::q5_1, &linear_a8<B32<5, true, 0>>);
+  set_linear(t, DType::q8_0, &linear_a8<Q8>);
+  set_linear(t, DType::q4_k, &linear_a8<K4<false>>);
+  set_linear(t, DType::q5_k, &linear_a8<K4<true>>);
+  set_linear(t, DType::q6_k, &linear_a8<K6>);
 }

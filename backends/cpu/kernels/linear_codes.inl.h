@@ -1,6 +1,5 @@
-// Class a8 for every type, from quant/panel.h's exact decoder: the meaning of the class, and the path of packed types without own
-// kernels.
-// One superblock is decoded once for all rows. Included inside an instruction set's namespace.
+// Class a8 for packed types from quant/panel.h's exact decoder, for the scalar table. One superblock is decoded once for all rows.
+// Included inside an instruction set's namespace.
 
 // I = sum_j sc_j sum(c q) and, with minimums, J = sum_j mn_j S_j; both exact in int32.
 inline void superblock_integers(const PanelCodes& codes, const int8_t* q, const int16_t* bias,

@@ -1,5 +1,6 @@
 // Class f32: float32 activations, one fma per k, ascending inside each of the 8 stripes, stripes added ascending (docs/NUMERICS.md).
-// Weights are F32, F16 or BF16 panels; linear_decoded takes any type whose panels keep the file's blocks (quant/panel.h, "others"). Included inside an instruction set's namespace after simd/<isa>.h.
+// Weights are F32, F16 or BF16 panels; linear_decoded takes any type whose panels keep the file's blocks (quant/panel.h, "others").
+// Included inside an instruction set's namespace after simd/<isa>.h.
 
 enum class FloatWeight { f32, f16, bf16 };
 

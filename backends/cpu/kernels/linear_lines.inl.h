@@ -2,15 +2,16 @@
 // consist of; then all input rows pass over a stripe of them by stripe() of linear_a8.inl.h. That takes once what sums within a row
 // (row_dots.inl.h) cost for every input row. Included inside an instruction set's namespace after linear_a8.inl.h, linear_rows.inl.h
 // and types, which bring
-//   T::kSuper, T::kMin             as linear_rows() takes them
 //   T::Expanded, T::expand         a superblock out of 16 rows' codes
 //   T::superblock<R, true>         R rows of the input with it
+//   RowLines<kType>                T of a type
 //   kLinesFrom                     input rows from which that is faster
+//   kLinesLargestCode              for types whose codes are no larger
 
-template <DType kType, class T>
+template <DType kType, class T = RowLines<kType>>
 void linear_lines(const LinearArgs& a) {
   if (a.n_rows < kLinesFrom) {
-    linear_rows<kType, T::kSuper, T::kMin>(a);
+    linear_rows<kType>(a);
     return;
   }
   // One superblock's codes lie behind the stripe's expanded ones.
@@ -32,21 +33,13 @@ void linear_lines(const LinearArgs& a) {
   }
 }
 
-// Row types that an instruction set's LinesK<kMost, kMin> and Lines32<kMost> are faster for; kMost: of the codes.
+// The row types that it is faster for.
+template <size_t kFrom = 0>
 constexpr void set_row_lines(KernelTable& t) {
-  const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
-  set(DType::mxfp4, &linear_lines<DType::mxfp4, Lines32<12>>);
-  set(DType::q1_0, &linear_lines<DType::q1_0, Lines32<12>>);
-  set(DType::q2_0, &linear_lines<DType::q2_0, Lines32<12>>);
-  set(DType::q2_k, &linear_lines<DType::q2_k, LinesK<32, true>>);
-  set(DType::q3_k, &linear_lines<DType::q3_k, LinesK<32, false>>);
-  set(DType::iq1_s, &linear_lines<DType::iq1_s, LinesK<32, false>>);
-  set(DType::iq1_m, &linear_lines<DType::iq1_m, LinesK<32, false>>);
-  set(DType::iq3_s, &linear_lines<DType::iq3_s, LinesK<32, false>>);
-  set(DType::tq1_0, &linear_lines<DType::tq1_0, LinesK<32, false>>);
-  set(DType::tq2_0, &linear_lines<DType::tq2_0, LinesK<32, false>>);
-  set(DType::iq2_xxs, &linear_lines<DType::iq2_xxs, LinesK<62, false>>);
-  set(DType::iq2_xs, &linear_lines<DType::iq2_xs, LinesK<62, false>>);
-  set(DType::iq2_s, &linear_lines<DType::iq2_s, LinesK<62, false>>);
-  set(DType::iq3_xxs, &linear_lines<DType::iq3_xxs, LinesK<62, false>>);
+  if constexpr (kFrom < std::size(kRowTypes)) {
+    constexpr RowType kRow = kRowTypes[kFrom];
+    if constexpr (kRow.largest_code <= kLinesLargestCode)
+      set_linear(t, kRow.type, &linear_lines<kRow.type>);
+    set_row_lines<kFrom + 1>(t);
+  }
 }

@@ -1,6 +1,6 @@
 // Class a8 for row types (quant/row_codes.h): panels that keep the file's blocks. A superblock's 16 rows become RowCodes in the scratch
-// once for all input rows; integer sums are row_dots.inl.h's, the float steps those of linear_codes.inl.h, 16 rows at a time. Included
-// inside an instruction set's namespace after simd/<isa>.h, input_rows.inl.h and a row_dots.inl.h.
+// once for all input rows; integer sums are row_dots.inl.h's, float steps take 16 rows at a time. Included inside an instruction set's
+// namespace after simd/<isa>.h, input_rows.inl.h and a row_dots.inl.h.
 
 // blocks: of one row. An instruction set may specialise it, byte for byte the same.
 template <DType kType>
@@ -95,8 +95,9 @@ template <bool kSuper, bool kMin>
   add_rest_of_rows<kSuper, kMin, kDotRows - 1>(a, w, row, b, n_blocks, sums);
 }
 
-template <DType kType, bool kSuper, bool kMin>
+template <DType kType>
 void linear_rows(const LinearArgs& a) {
+  constexpr bool kSuper = kRowType<kType>.group == 256, kMin = kRowType<kType>.has_min;
   auto* sums = reinterpret_cast<float*>(a.scratch);
   auto& rows = *reinterpret_cast<ExpandedRows*>(a.scratch + kMaxLinearRows * 64);
   const uint32_t n_super = n_superblocks(a.k), sb_bytes = superblock_bytes(kType);
@@ -112,5 +113,15 @@ void linear_rows(const LinearArgs& a) {
     }
     for (uint32_t i = 0; i < a.n_rows; ++i)
       store(a.out + i * 16, add(load(a.out + i * 16), load(sums + i * 16)));
+  }
+}
+
+// All row types.
+template <size_t kFrom = 0>
+constexpr void set_rows(KernelTable& t) {
+  if constexpr (kFrom < std::size(kRowTypes)) {
+    constexpr DType kType = kRowTypes[kFrom].type;
+    set_linear(t, kType, &linear_rows<kType>);
+    set_rows<kFrom + 1>(t);
   }
 }

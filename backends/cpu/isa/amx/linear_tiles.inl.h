@@ -1,5 +1,6 @@
-// AMX int8: one panel times 16 rows and more, for a type T of types.inl.h. A tile of sums is 16 rows of the input times the panel's 16
-// outputs. Two blocks of 16 rows times two planes of weights fill the eight registers, and need one load for each product:
+// AMX int8: one panel times 16 rows and more, for a type T of types_k.inl.h or types_32.inl.h. A tile of sums is 16 rows of the input
+// times the panel's 16 outputs. Two blocks of 16 rows times two planes of weights fill the eight registers, and need one load for each
+// product:
 //
 //                     plane 0: tile 6     plane 1: tile 7
 //   block 0: tile 4   sums: tile 0        sums: tile 1
@@ -7,7 +8,7 @@
 //
 // A, the input, is read where it lies, B is lines [16 outputs][4 k] of an expanded superblock. T brings
 //   T::kBytes, T::Expanded, T::expand     as for kernels/linear_a8.inl.h
-//   T::Few                                the type of avx512/linear.inl.h that takes fewer rows
+//   T::Few                                the type of avx512/linear_k.inl.h or linear_32.inl.h that takes fewer rows
 //   T::kDepth                             k of one product of tiles
 //   T::superblock<N>                      acc of N blocks of rows with one superblock
 

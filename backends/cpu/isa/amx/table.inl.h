@@ -3,14 +3,13 @@
 constexpr KernelTable make_amx_table(const char* name) {
   KernelTable t = make_avx512_table(name);
   t.speed.a8_macs_per_ns = 450.0f;
-  const auto set = [&t](DType type, LinearFn fn) { t.linear[static_cast<uint32_t>(type)] = fn; };
-  set(DType::q4_0, &linear_tiles<TileB32<4, false, 8>>);
-  set(DType::q4_1, &linear_tiles<TileB32<4, true, 0>>);
-  set(DType::q5_0, &linear_tiles<TileB32<5, false, 16>>);
-  set(DType::q5_1, &linear_tiles<TileB32<5, true, 0>>);
-  set(DType::q8_0, &linear_tiles<TileB32<8, false, 128>>);
-  set(DType::q4_k, &linear_tiles<TileK4<false>>);
-  set(DType::q5_k, &linear_tiles<TileK4<true>>);
-  set(DType::q6_k, &linear_tiles<TileK6>);
+  set_linear(t, DType::q4_0, &linear_tiles<TileB32<4, false, 8>>);
+  set_linear(t, DType::q4_1, &linear_tiles<TileB32<4, true, 0>>);
+  set_linear(t, DType::q5_0, &linear_tiles<TileB32<5, false, 16>>);
+  set_linear(t, DType::q5_1, &linear_tiles<TileB32<5, true, 0>>);
+  set_linear(t, DType::q8_0, &linear_tiles<TileB32<8, false, 128>>);
+  set_linear(t, DType::q4_k, &linear_tiles<TileK4<false>>);
+  set_linear(t, DType::q5_k, &linear_tiles<TileK4<true>>);
+  set_linear(t, DType::q6_k, &linear_tiles<TileK6>);
   return t;
 }

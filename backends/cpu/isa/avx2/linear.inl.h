@@ -1,4 +1,4 @@
-// AVX2 and AVX-VNNI: one panel times n rows, for a type T of linear_k.inl.h, linear_32.inl.h or linear_8.inl.h. Few rows read the
+// AVX2 and AVX-VNNI: one panel times n rows, for a type T of linear_k.inl.h, linear_32.inl.h or linear_32_nibbles.inl.h. Few rows read the
 // packed codes directly; from kA8ExpandFrom rows on a stripe is expanded to byte codes once (it stays in L1) and all rows pass over it.
 
 constexpr uint32_t kA8ExpandFrom = 9;

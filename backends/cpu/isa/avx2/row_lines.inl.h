@@ -3,10 +3,11 @@
 // row_dots.inl.h's.
 
 constexpr uint32_t kLinesFrom = 8;
+constexpr int kLinesLargestCode = 64;  // two lines at least join
 
-// Lines of 4 k whose products with codes of at most `most` an int16 can hold, two products a line; of `lines`, halved until they fit.
-constexpr uint32_t lines_per_sum(int most, uint32_t lines) {
-  while (static_cast<int>(lines) * 2 * 127 * most > 32767) lines /= 2;
+// Lines of 4 k whose products with codes of at most `largest` an int16 can hold, two products a line; of `lines`, halved until they fit.
+constexpr uint32_t lines_per_sum(int largest, uint32_t lines) {
+  while (static_cast<int>(lines) * 2 * 127 * largest > 32767) lines /= 2;
   return lines;
 }
 
@@ -18,10 +19,9 @@ inline void multiply_signed(__m256i& acc, __m256i c, __m256i magnitude, __m256i 
           : "x"(c), "x"(magnitude), "x"(q));
 }
 
-// Types of 256 k; codes within +-kMost.
-template <int kMost, bool kHasMin>
+// Types of 256 k; kPerSum lines join.
+template <uint32_t kPerSum, bool kMin>
 struct LinesK {
-  static constexpr bool kSuper = true, kMin = kHasMin;
   struct alignas(64) Expanded {
     uint8_t code[64][64];  // int8
     __m256i scale[16][2];  // [sub-block][half]: each row's twice
@@ -57,7 +57,6 @@ struct LinesK {
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* weights,
                          uint32_t b, __m256 (*acc)[2]) {
-    constexpr uint32_t kPerSum = lines_per_sum(kMost, 4);
     const auto& e = *reinterpret_cast<const Expanded*>(weights);
     alignas(32) int16_t sums[R][16];  // S of each 16 k
     if constexpr (kMin)
@@ -106,10 +105,9 @@ struct LinesK {
   }
 };
 
-// Types of 32 k; codes within +-kMost.
-template <int kMost>
+// Types of 32 k; kPerSum lines join.
+template <uint32_t kPerSum>
 struct Lines32 {
-  static constexpr bool kSuper = false, kMin = false;
   struct alignas(64) Expanded {
     uint8_t code[64][64];  // int8
     __m256 d[8][2];
@@ -127,7 +125,6 @@ struct Lines32 {
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* weights,
                          uint32_t b, __m256 (*acc)[2]) {
-    constexpr uint32_t kPerSum = lines_per_sum(kMost, 8);
     const auto& e = *reinterpret_cast<const Expanded*>(weights);
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const __m256i ones = _mm256_set1_epi16(1);
@@ -163,3 +160,9 @@ struct Lines32 {
       }
   }
 };
+
+template <DType kType>
+using RowLines = std::conditional_t<
+    kRowType<kType>.group == 256,
+    LinesK<lines_per_sum(kRowType<kType>.largest_code, 4), kRowType<kType>.has_min>,
+    Lines32<lines_per_sum(kRowType<kType>.largest_code, 8)>>;

@@ -1,11 +1,11 @@
-// AVX-512 VNNI, types T of kernels/linear_lines.inl.h. Codes are biased by 128 to be unsigned, whatever they are: kMost is not used. What
-// the bias adds is taken off in int32 by the sums of the input.
+// AVX-512 VNNI, types T of kernels/linear_lines.inl.h. Codes are biased by 128 to be unsigned, whatever they are. What the bias adds is
+// taken off in int32 by the sums of the input.
 
 constexpr uint32_t kLinesFrom = 8;
+constexpr int kLinesLargestCode = 127;  // any
 
-template <int kMost, bool kHasMin>
+template <bool kMin>
 struct LinesK {
-  static constexpr bool kSuper = true, kMin = kHasMin;
   struct alignas(64) Expanded {
     uint8_t code[64][64];
     int32_t scale[16][16];  // [sub-block][row]
@@ -76,9 +76,7 @@ struct LinesK {
 };
 
 // As Q8_0 is multiplied once it is expanded.
-template <int kMost>
 struct Lines32 {
-  static constexpr bool kSuper = false, kMin = false;
   using Bytes = B32<8, false, 128>;
   using Expanded = Bytes::Expanded;
 
@@ -97,3 +95,7 @@ struct Lines32 {
     Bytes::superblock<R, true>(a, in, weights, b, acc);
   }
 };
+
+template <DType kType>
+using RowLines =
+    std::conditional_t<kRowType<kType>.group == 256, LinesK<kRowType<kType>.has_min>, Lines32>;

@@ -1,15 +1,15 @@
 // AVX2, Q8_0. code + 128 = 16 high + low, both at most 15, so 16 products fit int16 as with 4-bit codes: no sign trick, no widening per
 // step. I = 16 sum(high q) + sum(low q) - 128 S.
 
-struct alignas(64) Expanded8 {
+struct alignas(64) Expanded32Nibbles {
   uint8_t low[64][64], high[64][64];  // low and high nibbles of code + 128
   __m256 d[8][2];
 };
 
-struct B8 {
+struct B32Nibbles {
   using At = Panel32<8, false>;
   static constexpr uint32_t kBytes = 8 * At::kBytes;
-  using Expanded = Expanded8;
+  using Expanded = Expanded32Nibbles;
 
   static void split(const uint8_t* line, __m256i& low, __m256i& high) {
     const __m256i v = _mm256_xor_si256(load256(line), _mm256_set1_epi8(static_cast<char>(0x80)));

@@ -1,9 +1,8 @@
 // AVX2, IQ4_NL with many input rows (kernels/linear_lines.inl.h): as Q8_0 is multiplied once it is expanded, because products of codes up
 // to 127 do not join in int16, and those of their nibbles do.
 
-struct Lines8 {
-  static constexpr bool kSuper = false, kMin = false;
-  using Expanded = Expanded8;
+struct Lines32Nibbles {
+  using Expanded = Expanded32Nibbles;
 
   static void expand(const RowCodes* rows, uint32_t n_blocks, Expanded& e) {
     const auto put = [](uint8_t* to, __m256i v) {
@@ -28,6 +27,6 @@ struct Lines8 {
   template <int R, bool kExpanded>
   static void superblock(const LinearArgs& a, const InputRows<R>& in, const uint8_t* weights,
                          uint32_t b, __m256 (*acc)[2]) {
-    B8::superblock<R, true>(a, in, weights, b, acc);
+    B32Nibbles::superblock<R, true>(a, in, weights, b, acc);
   }
 };
