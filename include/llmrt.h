@@ -197,7 +197,8 @@ typedef struct llmrt_runtime_options {
   int32_t thread_priority;
   int32_t pad0;
   /* a folder that is there, for what the library may keep from one run to the next: packed weights, where llmrt_model_options asks
-   * for that. Nothing in it is ever deleted; who else may write there can end the process with SIGBUS. NULL or "": none */
+   * for that. Nothing in it is ever deleted. Who else may write there can end the process with SIGBUS, and so can a disk that fails or
+   * goes away. NULL or "": none */
   const char* cache_dir;
 } llmrt_runtime_options;
 
@@ -291,7 +292,9 @@ typedef struct llmrt_model_options {
   /* cpu: "isa=NAME", NAME scalar, avx2, avx_vnni, avx512_vnni, amx_int8, neon, neon_i8mm or sve; NULL: the
    * best there is */
   const char* backend_options;
-  /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns */
+  /* 0: none; else ERR_TIMEOUT after so long, even if a read of the source never returns. A model that is loaded by then is not
+   * given up while the file of its packed_cache is written: that is left out, with a warning in the log; ERR_TIMEOUT only if the disk
+   * takes another 10 seconds for leaving it */
   int32_t timeout_ms;
   int32_t pad0;
   /* how weights come from files, given as path or descriptor; memory and callbacks are read as they are. 0 (default) and 2: by reads;
@@ -302,10 +305,10 @@ typedef struct llmrt_model_options {
    * callbacks. Where packed weights would not fit into the device's memory_free, 0 is 3, and the log says so at level 3 */
   int32_t load_mode, pad1;
   /* 1: packed weights are kept in the runtime's cache_dir, in a file of their size, and the next load of the model maps that instead
-   * of packing; processes share its pages, which are the file system's, mostly of 4 KiB: decoding may be slower. The file is found by
-   * the model's hash (llmrt_model_info.hash: delete it after exchanging a damaged model for a whole one) and checked at each load; one
-   * that is damaged is written anew, a folder that takes none costs a warning in the log. 0 with load_mode 3. 0 (default): no file is
-   * written or looked for */
+   * of packing; processes share its pages, which are the file system's, mostly of 4 KiB: decoding may be slower. They are then mapped
+   * whether load_mode is 0, 1 or 2. The file is found by the model's hash (llmrt_model_info.hash: delete it after exchanging a damaged
+   * model for a whole one) and checked at each load; one that is damaged is written anew, a folder that takes none costs a warning in
+   * the log. 0 with load_mode 3. 0 (default): no file is written or looked for */
   int32_t packed_cache, pad2;
 } llmrt_model_options;
 

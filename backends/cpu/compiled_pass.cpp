@@ -13,7 +13,7 @@ constexpr float kDecodeNs = 1.7f;  // of a weight by its scalar codec
 
 float macs_per_ns(const TableSpeed& speed, const QuantFormat& format) {
   if (format.numerics == NumericsClass::f32) return speed.f32_macs_per_ns;
-  return find_row_type(format.type) ? speed.rows_macs_per_ns : speed.a8_macs_per_ns;
+  return is_row_type(format.type) ? speed.rows_macs_per_ns : speed.a8_macs_per_ns;
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
     if (op.bias != kNone) part.bias = vectors_[op.bias];
     part.macs_per_ns = macs_per_ns(table_.speed, format);
     part.expand_ns = part.fn == table_.linear_decoded ? kDecodeNs
-                     : find_row_type(format.type)     ? table_.speed.rows_expand_ns
+                     : is_row_type(format.type)       ? table_.speed.rows_expand_ns
                                                       : 0;
     if (job.dealt[i] != kNone) {
       const DealtValue& d = plan_.dealt[job.dealt[i]];

@@ -1,11 +1,21 @@
 #include "api/job.h"
 
+#include <string_view>
+
 #include "base/host.h"
 #include "base/service_thread.h"
 #include "base/thread_pool.h"
 #include "base/wait.h"
+#include "runtime/load_weights.h"
 
 namespace llmrt::api {
+namespace {
+
+// What a load whose time is up and whose model is there may take to end: a piece of a file is being written, and the rest of it goes. A
+// disk that answers no more ends the job all the same.
+constexpr int32_t kEndingMs = 10'000;
+
+}  // namespace
 
 Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, SourceParts source,
                                                 const ModelOptions& options, int32_t timeout_ms) {
@@ -57,7 +67,13 @@ void LoadJob::cancel() noexcept {
 
 // The time limit is looked at by whoever asks: no watchdog thread.
 Status LoadJob::status_locked() {
-  if (!ended_ && limit_.passed()) {
+  const bool is_late = !ended_ && limit_.passed();
+  const bool keeping = std::string_view(progress_.stage.load()) == kKeepingStage;
+  if (is_late && keeping && !progress_.no_time.load(std::memory_order_relaxed)) {
+    // a model that is there is not given up for a file that only the next load has use for
+    progress_.no_time.store(true, std::memory_order_relaxed);
+    limit_ = Deadline::after_ms(kEndingMs);
+  } else if (is_late) {
     status_ =
         error(Code::timeout, "%s: not loaded within timeout_ms = %d", name_.c_str(), timeout_ms_)
             .at("timeout_ms");

@@ -1,7 +1,8 @@
 // LoadJob: loading a model on a thread of its own, with progress, cancel and a time limit.
 //
 // Nobody ever joins the thread: whoever waits, waits for the result, the time limit or a cancel. A read that never returns leaves its
-// thread behind, holding the job's state; if it does return, everything is freed then.
+// thread behind, holding the job's state; if it does return, everything is freed then. Where only the file of packed weights is still to
+// be written when the limit passes, that is left out and the job ends well.
 #pragma once
 
 #include <condition_variable>

@@ -35,6 +35,8 @@ struct JobProgress {
   std::atomic<int64_t> total{0};
   std::atomic<const char*> stage{""};  // static strings only
   std::atomic<bool> cancel{false};
+  // The time is up and the result is there: what would only be good for later work is left out, and the work ends well.
+  std::atomic<bool> no_time{false};
 };
 
 }  // namespace llmrt

@@ -54,6 +54,7 @@ class EngineImpl final : public Engine {
   Status check_prompt(std::span<const Token> prompt) const;
   Result<uint32_t> most_new_tokens(size_t n_prompt, const GenParams& params) const;
   Status check_params(const GenParams& params) const;
+  Status refuse_if_full_locked() const;
   Status enqueue(Submission submission);
   std::span<const TokenBytes> token_bytes();
 

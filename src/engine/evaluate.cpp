@@ -25,8 +25,7 @@ Status EngineImpl::evaluate(std::span<const Token> tokens, uint32_t first,
   request->evaluation = Evaluation{first, logits};
   Submission submission;
   submission.request = request;
-  auto sequence = std::make_unique<Sequence>(
-      request, steps_->layout(), static_cast<uint32_t>(tokens.size()), std::vector<std::string>());
+  auto sequence = std::make_unique<Sequence>(request, steps_->layout(), std::vector<std::string>());
   sequence->tokens.assign(tokens.begin(), tokens.end());
   sequence->n_prompt = static_cast<uint32_t>(tokens.size());
   sequence->rank_key = request->submitted_ns;

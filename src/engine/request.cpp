@@ -1,6 +1,7 @@
 #include "engine/request.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -14,6 +15,16 @@ namespace {
 constexpr int64_t kMsNs = 1'000'000;
 // Bytes: more than a token, or a stop string that was held back, adds to a text; more than most events carry.
 constexpr size_t kRoomAhead = 2048, kDeliveredText = 256;
+// Tokens that a sample may add while its reader looks away for a moment.
+constexpr size_t kTokensAhead = 64;
+
+// By doubling, so that there is room for so many more; beyond `most` there will never be any.
+template <class List>
+void grow_ahead(List& list, size_t room, size_t most = SIZE_MAX) {
+  if (list.size() >= most || list.capacity() - list.size() >= std::min(room, most - list.size()))
+    return;
+  list.reserve(std::min(most, std::max(2 * list.capacity(), list.size() + room)));
+}
 
 }  // namespace
 
@@ -46,15 +57,15 @@ RequestImpl::RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& 
   submitted_ns = now_ns();
   last_progress_ns_ = submitted_ns;
   usage_.prompt_tokens = static_cast<int32_t>(prompt_tokens);
+  if (params.delivery == Delivery::callback) delivered.text.reserve(kDeliveredText);
 }
 
-void RequestImpl::reserve_output(uint32_t n_tokens, size_t text_bytes) {
-  for (SampleOutput& sample : samples_) {
-    sample.tokens.reserve(n_tokens);
-    if (text_bytes > 0) sample.text.reserve(text_bytes + kRoomAhead);
-    if (params.sampling.logprobs > 0) sample.logprobs.reserve(n_tokens);
-  }
-  if (params.delivery == Delivery::callback) delivered.text.reserve(kDeliveredText);
+void RequestImpl::reserve_output(int32_t sample, uint32_t n_tokens, bool has_text) {
+  const std::lock_guard lock(mutex_);
+  SampleOutput& output = samples_[static_cast<size_t>(sample)];
+  output.tokens.reserve(n_tokens);
+  if (has_text) output.text.reserve(n_tokens * kTextBytes + kRoomAhead);
+  if (params.sampling.logprobs > 0) output.logprobs.reserve(n_tokens);
 }
 
 // ---- how it ends ----
@@ -263,11 +274,12 @@ void RequestImpl::set_in_callback(bool inside) {
   if (!inside) note_progress();
 }
 
-// Who reads makes room for the text to come, so that steps need not.
-void RequestImpl::make_room_locked(std::string& text) {
-  if (text.capacity() - text.size() >= kRoomAhead) return;
+// Who reads makes room for what is to come, so that steps need not.
+void RequestImpl::make_room_locked(SampleOutput& output) {
   try {
-    text.reserve(std::max(2 * text.capacity(), text.size() + kRoomAhead));
+    if (!output.text.empty()) grow_ahead(output.text, kRoomAhead);
+    grow_ahead(output.tokens, kTokensAhead, n_max);
+    if (params.sampling.logprobs > 0) grow_ahead(output.logprobs, kTokensAhead, n_max);
   } catch (const std::bad_alloc&) {  // then the step that needs it asks again
   }
 }
@@ -275,13 +287,13 @@ void RequestImpl::make_room_locked(std::string& text) {
 Code RequestImpl::take_locked(Event& out) {
   if (!events_.empty()) {
     const QueuedEvent& next = events_.front();
-    std::string& text = samples_[static_cast<size_t>(next.sample)].text;
+    SampleOutput& output = samples_[static_cast<size_t>(next.sample)];
     try {
-      out.text.assign(text, next.text_begin, next.text_size);
+      out.text.assign(output.text, next.text_begin, next.text_size);
     } catch (const std::bad_alloc&) {
       return Code::out_of_memory;
     }
-    if (next.text_size > 0) make_room_locked(text);
+    if (next.type == EventType::text && output.finish == Finish::none) make_room_locked(output);
     static_cast<EventHead&>(out) = next;
     out.error = Code::ok;
     out.tag = params.tag;

@@ -29,12 +29,12 @@ namespace llmrt {
 
 struct EngineShared;
 
+// Of a token, twice what is usual: memory that is taken ahead. Longer text takes more as it grows.
+inline constexpr size_t kTextBytes = 8;
+
 class RequestImpl final : public Request, public std::enable_shared_from_this<RequestImpl> {
  public:
   RequestImpl(std::shared_ptr<EngineShared> shared, const GenParams& params, uint32_t n_prompt);
-  // Takes the memory for so many tokens of each sample, before the request is known to anyone. Text beyond text_bytes takes more, from
-  // whoever reads events, and in steps where nobody does.
-  void reserve_output(uint32_t n_tokens, size_t text_bytes);
 
   // ---- any thread ----
   Code next(int32_t timeout_ms, Event& out) override;
@@ -65,6 +65,9 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   void end(Finish finish, Status status);
 
   // ---- the owner ----
+  // Takes the memory for so many tokens of a sample. What goes beyond takes more: from whoever reads events, and in steps where nobody
+  // does.
+  void reserve_output(int32_t sample, uint32_t n_tokens, bool has_text);
   struct Drawn {
     Token token = -1;  // -1: none, only text
     std::string_view text;
@@ -93,6 +96,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   // ---- constant ----
   const GenParams params;
   const uint32_t n_prompt;
+  uint32_t n_max = 0;  // tokens that each sample may generate
   int64_t submitted_ns = 0;
   std::optional<Evaluation> evaluation;
 
@@ -122,7 +126,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
   void end_locked(Finish finish, Status status);
   void mark_ended_locked(Finish finish);
   void tell_end_locked();
-  void make_room_locked(std::string& text);
+  void make_room_locked(SampleOutput& output);
   Code take_locked(Event& out);
   void wake_reader_locked();
   bool readable_locked() const { return !events_.empty() || ended() || natural_end_; }

@@ -37,10 +37,9 @@ struct Evaluation {
 };
 
 struct Sequence {
-  // longest: tokens it may come to have, prompt included.
-  Sequence(std::shared_ptr<RequestImpl> owner, const KvLayout& layout, uint32_t longest,
+  Sequence(std::shared_ptr<RequestImpl> owner, const KvLayout& layout,
            std::vector<std::string> stops)
-      : request(std::move(owner)), kv(layout, longest), stop(std::move(stops)) {}
+      : request(std::move(owner)), kv(layout), stop(std::move(stops)) {}
 
   void move_to(SeqState next);
   bool alive() const { return state != SeqState::done; }
@@ -52,7 +51,8 @@ struct Sequence {
   SequenceKv kv;
   std::vector<Token> tokens;
   uint32_t n_prompt = 0;
-  uint32_t n_max = 0;  // tokens it may generate
+  uint32_t n_max = 0;    // tokens it may generate
+  uint32_t n_ahead = 0;  // of those, how many it takes the memory for when it is first admitted
   uint32_t vouched = 0;
   uint64_t seed = 0;     // seed_i
   int64_t rank_key = 0;  // submit time less priority * ageing: lower first

@@ -172,6 +172,8 @@ void StepEngine::sweep_ended() {
       stats_.requests.add(now, 1);
     }
     log_end(*request);
+    request->chain
+        .reset();  // it has rows of the vocabulary, and hosts may keep the request for long
     return true;
   };
   const size_t before = requests_.size();

@@ -102,6 +102,8 @@ class StepEngine {
   bool give_up_if_stuck(Sequence& sequence);
   // RESERVE
   void admit_planned(int64_t now);
+  bool take_memory(Sequence& sequence);
+  bool take_memory_of_admitted();  // of the pass; false: without some, whose requests have ended
   Status reserve(Sequence*& failed);
   void make_room(uint32_t n_blocks);
   // RUN

@@ -12,10 +12,9 @@ namespace {
 constexpr int64_t kAgeingNs = 1'000'000'000;  // one second of waiting is worth one step of priority
 // Priorities beyond count as this: nobody waits behind others for more than two minutes.
 constexpr int32_t kPriorityLimit = 60;
-// Of a token, twice what is usual. An answer whose tokens are longer than that on average takes more memory as it grows.
-constexpr size_t kTextBytes = 8;
-// Tokens of all samples of a request together for which memory is taken when it is submitted.
-constexpr uint32_t kMostAhead = 1 << 22;
+// Of all samples of a request together, what is taken ahead of their tokens; and tokens that each has memory for in any case.
+constexpr uint64_t kMostAheadBytes = uint64_t{1} << 20;
+constexpr uint32_t kLeastAhead = 256;
 
 // Not secret, only different each time.
 int64_t random_seed(uint64_t salt) {
@@ -32,6 +31,17 @@ Status check_stops(const std::vector<std::string>& stops) {
       return refuse("stop", "a string of " + std::to_string(stop.size()) + " bytes",
                     "1 to " + std::to_string(limits::kLongestStop));
   return {};
+}
+
+// Tokens of a sample for which memory is taken when it is first admitted (StepEngine::take_memory). Longer answers grow by doubling.
+uint32_t tokens_ahead(uint32_t n_max, const GenParams& params, const KvLayout& layout,
+                      bool has_text) {
+  uint64_t bytes = 2 * sizeof(Token);  // the sequence's and the request's
+  if (has_text) bytes += kTextBytes;
+  if (params.sampling.logprobs > 0) bytes += sizeof(TokenLogprob);
+  bytes += (layout.n_groups() * sizeof(BlockId) + layout.block_tokens - 1) / layout.block_tokens;
+  const uint64_t most = kMostAheadBytes / (static_cast<uint64_t>(params.n) * bytes);
+  return static_cast<uint32_t>(std::min<uint64_t>(n_max, std::max<uint64_t>(most, kLeastAhead)));
 }
 
 }  // namespace
@@ -115,29 +125,32 @@ Result<RequestPtr> EngineImpl::submit(std::vector<Token> prompt, const GenParams
                Chain::make(params.sampling, model_->def.program.n_vocab,
                            params.sampling.dry_multiplier != 0 ? token_bytes()
                                                                : std::span<const TokenBytes>()));
+  {
+    const std::lock_guard lock(shared_->mutex);
+    LLMRT_TRY(refuse_if_full_locked());  // before it takes memory
+  }
   const auto n_prompt = static_cast<uint32_t>(prompt.size());
-  // what steps will need is taken here
-  const uint32_t n_ahead = std::min(n_max, kMostAhead / static_cast<uint32_t>(params.n));
-  const uint32_t longest = n_prompt + n_ahead;
-  chain->reserve(longest);
   GenParams fixed = params;
   if (fixed.seed < 0) fixed.seed = random_seed(reinterpret_cast<uintptr_t>(chain.get()));
   auto request = std::make_shared<RequestImpl>(shared_, fixed, n_prompt);
-  request->reserve_output(n_ahead, model_->tokenizer ? n_ahead * kTextBytes : 0);
+  request->n_max = n_max;
   request->chain = std::move(chain);
   request->edit_usage([&](Usage& usage) { usage.seed = fixed.seed; });
 
   Submission submission;
   submission.request = request;
+  const uint32_t n_ahead =
+      tokens_ahead(n_max, params, steps_->layout(), static_cast<bool>(model_->tokenizer));
   const int64_t priority = std::clamp(params.priority, -kPriorityLimit, kPriorityLimit);
   for (int32_t i = 0; i < params.n; ++i) {
-    auto sequence = std::make_unique<Sequence>(request, steps_->layout(), longest, params.stop);
+    auto sequence = std::make_unique<Sequence>(request, steps_->layout(), params.stop);
     sequence->sample = i;
     sequence->state = i == 0 ? SeqState::queued : SeqState::following;
-    sequence->tokens.reserve(longest);
+    sequence->tokens.reserve(n_prompt + 1);  // a sample without a place has its first token early
     sequence->tokens = prompt;
     sequence->n_prompt = n_prompt;
     sequence->n_max = n_max;
+    sequence->n_ahead = n_ahead;
     sequence->seed = mix_seed(static_cast<uint64_t>(fixed.seed), static_cast<uint32_t>(i));
     sequence->rank_key = request->submitted_ns - priority * kAgeingNs;
     // the answer goes on behind the prompt: no rule of a text's beginning applies to it
@@ -148,16 +161,20 @@ Result<RequestPtr> EngineImpl::submit(std::vector<Token> prompt, const GenParams
   return RequestPtr(std::move(request));
 }
 
+Status EngineImpl::refuse_if_full_locked() const {
+  if (shared_->closed) return error(Code::closed, "the engine is closed");
+  const size_t waiting = shared_->inbox.size() + shared_->n_waiting;
+  if (waiting < options_.queue_limit) return {};
+  return error(Code::queue_full, "%zu requests wait, queue_limit is %u", waiting,
+               options_.queue_limit)
+      .at("queue_limit");
+}
+
 Status EngineImpl::enqueue(Submission submission) {
   const auto request = submission.request;
   {
     const std::lock_guard lock(shared_->mutex);
-    if (shared_->closed) return error(Code::closed, "the engine is closed");
-    const size_t waiting = shared_->inbox.size() + shared_->n_waiting;
-    if (waiting >= options_.queue_limit)
-      return error(Code::queue_full, "%zu requests wait, queue_limit is %u", waiting,
-                   options_.queue_limit)
-          .at("queue_limit");
+    LLMRT_TRY(refuse_if_full_locked());
     shared_->inbox.reserve(shared_->inbox.size() + 1);
     shared_->live.push_back(request);
     for (auto& sequence : submission.sequences) sequence->order = shared_->n_submitted;

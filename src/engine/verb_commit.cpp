@@ -54,6 +54,7 @@ void StepEngine::fork_followers(Sequence& leader) {
     Sequence& s = *follower;
     const bool room = running_.size() < options_.max_running;
     if (room) {
+      if (!take_memory(s)) return;
       leader.kv.fork_to(*pool_, s.kv);
       s.vouched = leader.vouched;
       s.was_admitted = true;

@@ -1,8 +1,36 @@
 // RESERVE: prefix hits attached, blocks taken, shared tails copied. A failure leaves every sequence valid; the plan is made again with
 // the smaller number.
+#include <new>
+
 #include "engine/step_engine.h"
 
 namespace llmrt {
+
+// At a sequence's first admission: what waits keeps its prompt and little else. False: there is none, and this request ends, no other.
+bool StepEngine::take_memory(Sequence& sequence) {
+  RequestImpl& request = *sequence.request;
+  const uint32_t longest = sequence.n_prompt + sequence.n_ahead;
+  try {
+    sequence.kv.reserve_tables(layout_, longest);
+    if (request.evaluation) return true;
+    sequence.tokens.reserve(longest);
+    request.chain->reserve(longest);
+    request.reserve_output(sequence.sample, sequence.n_ahead, static_cast<bool>(model_.tokenizer));
+  } catch (const std::bad_alloc&) {
+    request.end(Finish::error, Status(Code::out_of_memory));
+    return false;
+  }
+  return true;
+}
+
+bool StepEngine::take_memory_of_admitted() {
+  bool good = true;
+  for (size_t i = 0; i < pass_.runs.size(); ++i) {
+    Sequence& sequence = *pass_.sequences[i];
+    if (pass_.runs[i].admit && !sequence.was_admitted) good = take_memory(sequence) && good;
+  }
+  return good;
+}
 
 void StepEngine::admit_planned(int64_t now) {
   for (size_t i = 0; i < pass_.runs.size(); ++i) {

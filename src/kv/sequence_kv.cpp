@@ -29,9 +29,12 @@ struct Taken {
 
 }  // namespace
 
-SequenceKv::SequenceKv(const KvLayout& layout, uint32_t longest)
+SequenceKv::SequenceKv(const KvLayout& layout)
     : tables_(layout.n_groups()), first_(layout.n_groups(), 0) {
   copies_.reserve(layout.n_groups());
+}
+
+void SequenceKv::reserve_tables(const KvLayout& layout, uint32_t longest) {
   for (auto& table : tables_) table.reserve(layout.blocks_for(longest));
 }
 

@@ -25,12 +25,14 @@ struct PrefixNode;
 
 class SequenceKv {
  public:
-  // longest: tokens it may come to have; memory of the tables is taken now, and nothing below takes any up to that length.
-  explicit SequenceKv(const KvLayout& layout, uint32_t longest = 0);
+  explicit SequenceKv(const KvLayout& layout);
   SequenceKv(SequenceKv&& other) noexcept;
   SequenceKv& operator=(SequenceKv&& other) noexcept;  // precondition: this one holds nothing
   SequenceKv(const SequenceKv&) = delete;
   ~SequenceKv() { LLMRT_ASSERT(node_ == nullptr && (tables_.empty() || tables_[0].empty())); }
+
+  // Takes the memory of the tables for `longest` tokens: nothing below takes any up to that length.
+  void reserve_tables(const KvLayout& layout, uint32_t longest);
 
   std::span<const std::vector<BlockId>> tables() const { return tables_; }
   uint32_t computed() const { return computed_; }

@@ -238,7 +238,7 @@ constexpr auto kDecoders = [] {
 }();
 static_assert([] {
   for (uint32_t i = 0; i < kDTypeNumbers; ++i)
-    if ((kDecoders[i] != nullptr) != (find_row_type(DType{i}) != nullptr)) return false;
+    if ((kDecoders[i] != nullptr) != is_row_type(DType{i})) return false;
   return true;
 }());
 

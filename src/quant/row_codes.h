@@ -47,14 +47,16 @@ inline constexpr RowType kRowTypes[] = {
     {DType::q1_0, 32, false, 1},      {DType::q2_0, 32, false, 2},
 };
 
-constexpr const RowType* find_row_type(DType type) {  // nullptr: no row type
+// Of a type that is none: group 0. By value: g++ with sanitizers takes no address of these for a constant.
+constexpr RowType row_type_of(DType type) {
   for (const RowType& row : kRowTypes)
-    if (row.type == type) return &row;
-  return nullptr;
+    if (row.type == type) return row;
+  return {type, 0, false, 0};
 }
+constexpr bool is_row_type(DType type) { return row_type_of(type).group != 0; }
 // In constants, for kernels: their objects may hold no function that others could take.
 template <DType kType>
-inline constexpr RowType kRowType = *find_row_type(kType);
+inline constexpr RowType kRowType = row_type_of(kType);
 
 // blocks: of one row, of any alignment. n_blocks: blocks of 32 k in the superblock, 8 but for a tail. Of a type that is no row type
 // nothing is written.

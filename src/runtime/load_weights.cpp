@@ -32,6 +32,7 @@ class WeightLoader {
                             options_.cache_dir);
     LLMRT_ASSIGN(model_.packed_file, cache.open(progress_));
     if (model_.packed_file) return adopt_packed(cache);
+    packed_.reserve(weights().size());  // now: a model that is there must not fail for it
     LLMRT_TRY(load_from_source());
     return model_.raw_weights ? Status() : keep_packed(cache);
   }
@@ -151,17 +152,16 @@ class WeightLoader {
   }
 
   Status keep_packed(const PackedCache& cache) {
-    if (progress_) progress_->stage.store("cache");
-    std::vector<std::span<const uint8_t>> packed;
-    packed.reserve(model_.weights.size());
-    for (const WeightId id : model_.weights) packed.push_back(model_.backend->packed_data(id));
-    return cache.write(packed, progress_);
+    if (progress_) progress_->stage.store(kKeepingStage);
+    for (const WeightId id : model_.weights) packed_.push_back(model_.backend->packed_data(id));
+    return cache.write(packed_, progress_);
   }
 
   const ModelOptions& options_;
   JobProgress* progress_;
   LoadedModel& model_;
-  int64_t needed_ = 0;  // of memory; packed, unless load_mode is raw
+  std::vector<std::span<const uint8_t>> packed_;  // [weights], if they are written to a file
+  int64_t needed_ = 0;                            // of memory; packed, unless load_mode is raw
 };
 
 }  // namespace

@@ -15,6 +15,9 @@
 
 namespace llmrt {
 
+// JobProgress::stage while the model is there and its packed weights are written for the next load; the last stage.
+inline constexpr const char* kKeepingStage = "cache";
+
 // A raw model's matrix; its vectors are loaded as ever.
 inline bool stays_in_file(const WeightDesc& desc) { return desc.n > 1 || desc.n_expert > 1; }
 

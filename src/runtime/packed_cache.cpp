@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "base/platform/new_file.h"
 #include "base/platform/process.h"
@@ -19,13 +20,18 @@ constexpr uint32_t kVersion = 1;                 // of the head and of how check
 constexpr uint64_t kWeightAlign = 64, kFirstAlign = 4096;
 constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr uint32_t kPiecesPerRun = 64;               // the pool serves others between runs
-constexpr uint64_t kWriteBytes = uint64_t{8} << 20;  // between two looks at whether it is cancelled
+constexpr uint64_t kWriteBytes = uint64_t{8} << 20;  // between two looks at whether to go on
 
 uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-Status cancelled_load() { return error(Code::cancelled, "loading was cancelled"); }
-bool is_cancelled(const JobProgress* progress) {
-  return progress && progress->cancel.load(std::memory_order_relaxed);
+// Looked at between two pieces of work. writing: it is for the next load only.
+Status go_on(const JobProgress* progress, bool writing) {
+  if (!progress) return Status();
+  if (progress->cancel.load(std::memory_order_relaxed))
+    return error(Code::cancelled, "loading was cancelled");
+  if (writing && progress->no_time.load(std::memory_order_relaxed))
+    return error(Code::timeout, "no time left");
+  return Status();
 }
 
 // Everything that the bytes of the file follow from.
@@ -126,15 +132,26 @@ Status PackedCache::check(const ByteSource& mapping, const JobProgress* progress
 }
 
 Result<ByteSourcePtr> PackedCache::open(const JobProgress* progress) const {
-  auto mapping = map();
-  Status status = mapping.status();
-  if (mapping.ok()) status = check(**mapping, progress);
-  if (status.ok()) return std::move(mapping).value();
-  if (status.code() == Code::cancelled) return status;
-  if (status.code() != Code::not_found)
-    host_.log(LogLevel::warn, "%.*s; the weights are packed again",
-              static_cast<int>(status.message().size()), status.message().data());
+  auto mapping = try_open(progress);
+  if (mapping.ok() || mapping.status().code() == Code::cancelled) return mapping;
+  const std::string_view why = mapping.status().message();
+  if (why.empty())
+    host_.log(LogLevel::warn, "%s: there is no memory to read it; the weights are packed again",
+              path_.c_str());
+  else if (mapping.status().code() != Code::not_found)
+    host_.log(LogLevel::warn, "%.*s; the weights are packed again", static_cast<int>(why.size()),
+              why.data());
   return ByteSourcePtr();
+}
+
+Result<ByteSourcePtr> PackedCache::try_open(const JobProgress* progress) const {
+  try {
+    LLMRT_ASSIGN(ByteSourcePtr mapping, map());
+    LLMRT_TRY(check(*mapping, progress));
+    return mapping;
+  } catch (const std::bad_alloc&) {  // the load may well go on without
+    return Status(Code::out_of_memory);
+  }
 }
 
 Result<std::vector<uint64_t>> PackedCache::checks_of(
@@ -163,7 +180,7 @@ Result<std::vector<uint64_t>> PackedCache::checks_of(
     return static_cast<uint32_t>(std::min<uint64_t>(n, uint64_t{at} + kPiecesPerRun));
   };
   for (uint32_t at = 0; at < n; at = run_end(at)) {
-    if (is_cancelled(progress)) return cancelled_load();
+    LLMRT_TRY(go_on(progress, !in_file));
     for (uint32_t p = at == 0 ? 0 : run_end(at); in_file && p < run_end(run_end(at)); ++p)
       platform::expect_reads(piece(p).data(), piece(p).size());
     host_.pool().run(at, run_end(at), hash_piece);
@@ -178,16 +195,28 @@ Result<std::vector<uint64_t>> PackedCache::checks_of(
 
 Status PackedCache::write(std::span<const std::span<const uint8_t>> weights,
                           const JobProgress* progress) const {
-  Status status = try_write(weights, progress);
-  if (status.ok() || status.code() == Code::cancelled) return status;
-  host_.log(status.code() == Code::busy ? LogLevel::info : LogLevel::warn,
+  const Status status = try_write(weights, progress);
+  const Code code = status.code();
+  if (status.ok() || code == Code::cancelled) return status;
+  const std::string_view why =
+      status.message().empty() ? "there is no memory to write them" : status.message();
+  host_.log(code == Code::busy ? LogLevel::info : LogLevel::warn,
             "%s: the packed weights are not kept: %.*s", path_.c_str(),
-            static_cast<int>(status.message().size()), status.message().data());
+            static_cast<int>(why.size()), why.data());
   return Status();
 }
 
 Status PackedCache::try_write(std::span<const std::span<const uint8_t>> weights,
                               const JobProgress* progress) const {
+  try {
+    return write_file(weights, progress);
+  } catch (const std::bad_alloc&) {
+    return Status(Code::out_of_memory);
+  }
+}
+
+Status PackedCache::write_file(std::span<const std::span<const uint8_t>> weights,
+                               const JobProgress* progress) const {
   platform::NewFile file;
   LLMRT_TRY(file.create(path_, file_bytes_));
   LLMRT_ASSIGN(const std::vector<uint64_t> checks, checks_of(weights, false, progress));
@@ -203,7 +232,7 @@ Status PackedCache::try_write(std::span<const std::span<const uint8_t>> weights,
       return error(Code::internal, "%s has %zu packed bytes, %llu were announced",
                    program_.weights[i].name.c_str(), bytes.size(), ull{places_[i].bytes});
     for (uint64_t done = 0; done < bytes.size(); done += kWriteBytes) {
-      if (is_cancelled(progress)) return cancelled_load();
+      LLMRT_TRY(go_on(progress, true));
       LLMRT_TRY(file.append(bytes.data() + done, std::min(kWriteBytes, bytes.size() - done)));
     }
     at = places_[i].offset + bytes.size();

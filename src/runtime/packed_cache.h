@@ -33,13 +33,14 @@ class PackedCache {
   const std::string& path() const { return path_; }
   uint64_t file_bytes() const { return file_bytes_; }
 
-  // The mapping of the file, once every weight in it was checked, on all workers; nullptr: there is none, or it is no good. Fails only if
-  // it is cancelled.
+  // The mapping of the file, once every weight in it was checked, on all workers; nullptr: there is none, or it is no good, or
+  // there is no memory for it. Fails only if it is cancelled.
   Result<ByteSourcePtr> open(const JobProgress* progress) const;
   // Of an open mapping, as long as that lives.
   std::span<const uint8_t> weight(const ByteSource& mapping, size_t i) const;
 
-  // Writes the file, in place of any other. weights: [program.weights], packed. Fails only if it is cancelled.
+  // Writes the file, in place of any other. weights: [program.weights], packed. Fails only if it is cancelled; once there is no time left
+  // (JobProgress::no_time) it stops, and there is no file.
   Status write(std::span<const std::span<const uint8_t>> weights,
                const JobProgress* progress) const;
 
@@ -51,8 +52,12 @@ class PackedCache {
   Head head(std::span<const uint64_t> checks) const;
   Result<ByteSourcePtr> map() const;
   Status check(const ByteSource& mapping, const JobProgress* progress) const;
+  // std::bad_alloc is out_of_memory without a message.
+  Result<ByteSourcePtr> try_open(const JobProgress* progress) const;
   Status try_write(std::span<const std::span<const uint8_t>> weights,
                    const JobProgress* progress) const;
+  Status write_file(std::span<const std::span<const uint8_t>> weights,
+                    const JobProgress* progress) const;
   // in_file: the weights are the mapping's, maybe not in memory yet.
   Result<std::vector<uint64_t>> checks_of(std::span<const std::span<const uint8_t>> weights,
                                           bool in_file, const JobProgress* progress) const;

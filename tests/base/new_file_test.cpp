@@ -121,15 +121,39 @@ TEST_CASE("new file: a folder that takes none is an error with its reason") {
   const std::string plain = dir.write("plain", "x");
   CHECK(file.create(plain + "/a", 1).message() == "creating it failed: not in a folder");
   CHECK(file.create("/sys/llmrt_new_file", 1).code() == Code::io);  // whoever one is
-  std::filesystem::create_directory(dir.path() + "/b.tmp");
-  CHECK(file.create(dir.path() + "/b", 1).code() == Code::io);
-  std::filesystem::create_symlink(plain, dir.path() + "/c.tmp");
-  CHECK(file.create(dir.path() + "/c", 1).code() == Code::io);
-  CHECK(content(plain) == "x");
+  const Status long_name = file.create(dir.path() + "/" + std::string(300, 'n'), 1);
+  CHECK(long_name.code() == Code::io);
+  CHECK(long_name.message() == "creating it failed: the name is too long");
   std::filesystem::create_directory(dir.path() + "/d");
   REQUIRE(file.create(dir.path() + "/d", 1).ok());
-  CHECK(file.publish().code() == Code::io);
+  const Status in_place = file.publish();
+  CHECK(in_place.code() == Code::io);
+  CHECK(in_place.message() == "renaming it failed: a folder is in its place");
   CHECK(!is_there(dir.path() + "/d.tmp"));
+}
+
+TEST_CASE("new file: what is no regular file at PATH.tmp is an error of its own, and stays") {
+  const test::ScratchDir dir;
+  NewFile file;
+  std::filesystem::create_directory(dir.path() + "/a.tmp");
+  const Status folder = file.create(dir.path() + "/a", 1);
+  CHECK(folder.code() == Code::io);
+  CHECK(folder.message() == "creating it failed: a folder is in its place");
+  CHECK(std::filesystem::is_directory(dir.path() + "/a.tmp"));
+
+  const std::string plain = dir.write("plain", "x");
+  std::filesystem::create_symlink(plain, dir.path() + "/b.tmp");
+  const Status link = file.create(dir.path() + "/b", 1);
+  CHECK(link.code() == Code::io);
+  CHECK(link.message() == "creating it failed: a link is in its place, or too many are on the way");
+  CHECK(content(plain) == "x");
+  CHECK(std::filesystem::is_symlink(dir.path() + "/b.tmp"));
+
+  REQUIRE(::mkfifo((dir.path() + "/c.tmp").c_str(), 0600) == 0);
+  const Status fifo = file.create(dir.path() + "/c", 1);
+  CHECK(fifo.code() == Code::io);
+  CHECK(fifo.message() == dir.path() + "/c.tmp is no regular file");
+  CHECK(std::filesystem::is_fifo(dir.path() + "/c.tmp"));
 }
 
 TEST_CASE("new file: no room, at first or in the middle, leaves nothing behind") {

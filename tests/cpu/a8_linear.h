@@ -16,11 +16,11 @@ namespace llmrt::test {
 
 // decode_panel_codes() for every type of the class: of row types row by row.
 inline void a8_codes(DType type, const uint8_t* sb, uint32_t n_blocks, PanelCodes& out) {
-  const RowType* const row_type = find_row_type(type);
-  if (!row_type) return decode_panel_codes(type, sb, n_blocks, out);
-  const bool super = row_type->group == kSuperblock;
+  const RowType row_type = row_type_of(type);
+  if (!is_row_type(type)) return decode_panel_codes(type, sb, n_blocks, out);
+  const bool super = row_type.group == kSuperblock;
   const auto n_bytes = static_cast<size_t>(row_bytes(format_of(type), uint64_t{n_blocks} * 32));
-  out.has_min = row_type->has_min;
+  out.has_min = row_type.has_min;
   for (uint32_t r = 0; r < kPanelRows; ++r) {
     RowCodes row;
     decode_row_codes(type, sb + r * n_bytes, n_blocks, row);

@@ -13,8 +13,11 @@ namespace embed {
 inline std::atomic<int64_t> n_allocations{0}, in_use{0},
     fail_at{-1};  // in_use: bytes; fail_at: which allocation, from 1 on
 
+inline std::atomic<void (*)(int64_t n)> at_allocation{nullptr};  // called first, by any thread
+
 inline void* counting_alloc(void*, size_t size, size_t align) {
   const int64_t n = n_allocations.fetch_add(1) + 1;
+  if (auto* hook = at_allocation.load()) hook(n);
   if (n == fail_at.load()) return nullptr;
   const size_t unit = std::max<size_t>(align, 16);
   void* p = std::aligned_alloc(unit, (size + unit - 1) / unit * unit);

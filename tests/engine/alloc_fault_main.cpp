@@ -1,7 +1,8 @@
 // alloc_fault: fails the Nth allocation inside engine steps, for every N until a run needs none. Each time the running requests end with
 // OUT_OF_MEMORY or well, every equation holds, and a request submitted afterwards gives the right tokens. (Steps allocate little: see
 // steady_state_main.cpp. Here it is the blocks of the toy's KV and the nodes of the prefix tree.)
-// Then the Nth allocation of a submit, where a request takes its memory: there is a request that works, or std::bad_alloc and none.
+// Then those that the first admission of a request makes for it: that request ends, and one that runs beside it goes on.
+// Then the Nth allocation of a submit: there is a request that works, or std::bad_alloc and none.
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -41,6 +42,36 @@ EngineOptions small_engine() {
   options.kv_budget = 40 * 256;
   options.max_running = 4;
   return options;
+}
+
+int fail_admissions(const ToyOptions& toy) {
+  // two block tables, two lists of tokens, two of a draw, its candidates: the first that the step takes (steady_state_main.cpp)
+  constexpr int64_t kTaken = 7;
+  const std::vector<Token> prompt(34, 7), other(20, 3);
+  GenParams params;
+  params.max_tokens = 40;
+  params.seed = 5;
+  for (int64_t n = 0; n < kTaken; ++n) {
+    ToyModel model = make_toy_model(toy);
+    auto engine = Engine::create(model.model, small_engine()).value();
+    const RequestPtr first = engine->submit(prompt, params).value();
+    while (first->usage().generated_tokens < 2) (void)engine->step(0);
+    const RequestPtr second = engine->submit(other, params).value();
+    countdown = n;
+    while (countdown >= 0 && engine->step(0).code() == Code::pending) {
+    }
+    if (countdown >= 0) return fail(n, "an admission takes less");
+    while (engine->step(-1).code() == Code::pending) {
+    }
+    if (second->wait(0).code() != Code::out_of_memory)
+      return fail(n, "an admission without memory did not end its request");
+    if (!first->wait(0).ok() ||
+        first->tokens(0) != toy_generate(toy, prompt, params.sampling, mix_seed(5, 0), 40))
+      return fail(n, "an admission without memory was another request's end");
+    if (!engine->validate().ok()) return fail(n, "an equation does not hold after an admission");
+    if (engine->metrics().kv_used != 0) return fail(n, "blocks of an admission leaked");
+  }
+  return 0;
 }
 
 int fail_submits(const ToyOptions& toy) {
@@ -139,5 +170,6 @@ int main() {
   std::printf("%lld allocations failed in turn, %lld requests ended with OUT_OF_MEMORY\n",
               static_cast<long long>(n - 1), static_cast<long long>(failed_requests));
   if (failed_requests == 0) return 1;
+  if (const int failed = fail_admissions(toy); failed != 0) return failed;
   return fail_submits(toy);
 }

@@ -10,10 +10,15 @@
 //                   slab, of the toy for each block; told by metrics().device_bytes
 //   prefix nodes    taken where the prefix tree grows beyond its largest size so far: one allocation for 64 nodes (kv/prefix_node.h)
 //   arrival         the first step after submit() gives back one list for each request: its way from submit to the owner
+//   admission       the step that first admits a sample takes what it will need, exactly what per_admission() counts, and gives back the
+//                   list that had room for the prompt only
+//   long answer     one longer than what was taken ahead, 1 MiB for all samples of a request and 256 tokens at least: its vectors double,
+//                   its tokens and the block table of each group; long_answer() counts
 //   end             a step that ends a request gives back what the request had
 //
 // Not looked at here, and taking memory in steps: log probabilities (a list for each token), the first on_logits of an engine (a copy
-// of a row), text that nobody reads and that is longer than 8 bytes a token, more than twice max_running requests at once.
+// of a row), text that nobody reads and that is longer than 8 bytes a token, more than twice max_running requests at once, the first
+// token of samples that find no place beside their first one.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -36,9 +41,11 @@ using namespace llmrt::test;
 
 std::atomic<bool> in_step{false};
 std::atomic<int64_t> n_taken{0}, n_given{0};  // in steps, by any thread
+std::atomic<int64_t> bytes_taken{0};          // ever
 
 void* take_block(void*, size_t size, size_t align) {
   if (in_step.load(std::memory_order_relaxed)) n_taken.fetch_add(1);
+  bytes_taken.fetch_add(static_cast<int64_t>(size));
   void* p = nullptr;
   return posix_memalign(&p, std::max(align, sizeof(void*)), size) == 0 ? p : nullptr;
 }
@@ -66,6 +73,12 @@ struct Round {
   int64_t other = 0;  // and those that are not
   int64_t n_steps = 0, n_tokens = 0, n_text = 0;
 };
+
+// The block tables, two lists of tokens, what a draw looks at, candidates unless it is greedy, and text.
+int64_t per_admission(const Setup& setup, bool greedy) {
+  const auto n_groups = static_cast<int64_t>(setup.model->def.program.kv_groups.size());
+  return n_groups + 2 + 2 + (greedy ? 0 : 1) + (setup.model->tokenizer ? 1 : 0);
+}
 
 struct Reader {
   Engine& engine;
@@ -110,6 +123,7 @@ bool play(const Setup& setup, Engine& engine, int32_t n, uint32_t salt, const Ge
     reader.requests.push_back(take(engine.submit(std::move(prompt), mine)));
   }
   int64_t bytes = engine.metrics().device_bytes;
+  int32_t n_running = 0;
   for (int n_ended = 0; n_ended < n; ++round.n_steps) {
     n_taken = n_given = 0;
     in_step = true;
@@ -117,17 +131,19 @@ bool play(const Setup& setup, Engine& engine, int32_t n, uint32_t salt, const Ge
     in_step = false;
     const int64_t taken = n_taken, given = n_given;
     if (code != Code::ok && code != Code::pending) return std::printf("a step failed\n"), false;
-    int64_t kv = 0;
+    int64_t kv = 0, n_admitted = 0;
     if (taken > 0) {
-      const int64_t now = engine.metrics().device_bytes;
-      kv = (now - bytes) / setup.kv_unit;
-      bytes = now;
+      const EngineMetrics now = engine.metrics();
+      kv = (now.device_bytes - bytes) / setup.kv_unit;
+      bytes = now.device_bytes;
+      n_admitted = std::max(0, now.running - n_running);
+      n_running = now.running;
     }
     round.kv += kv;
     round.other += taken - kv;
     const int ends = reader.read(round);
     n_ended += ends;
-    const int64_t may_give = round.n_steps == 0 ? n : 0;
+    const int64_t may_give = (round.n_steps == 0 ? n : 0) + n_admitted;
     if (ends == 0 && given > may_give)
       return std::printf("%s: step %lld gave %lld blocks of memory back, at most %lld are right\n",
                          setup.name.c_str(), static_cast<long long>(round.n_steps),
@@ -183,15 +199,19 @@ bool steady(const Setup& setup, int32_t n, bool greedy) {
   const int64_t n_nodes = n * int64_t{kComputed / setup.block_tokens} + 1;
   const int64_t n_slabs = (n_nodes + kNodesPerSlab - 1) / kNodesPerSlab;
   const auto most_slabs = static_cast<int64_t>(n_blocks / kNodesPerSlab + 1);
+  const int64_t admitted = n * per_admission(setup, greedy);
   bool good = true;
   const auto demand = [&](bool right, const char* what) {
     if (!right) std::printf("  FAILED: %s\n", what);
     good = good && right;
   };
-  demand(rounds[0].other == n_slabs, "the first round takes the prefix tree's nodes and no more");
-  demand(rounds[1].kv == 0 && rounds[1].other <= (n_groups > 1 ? most_slabs - n_slabs : 0),
+  demand(rounds[0].other == n_slabs + admitted,
+         "the first round takes the prefix tree's nodes, and for admissions, and no more");
+  const int64_t more = rounds[1].other - admitted;
+  demand(rounds[1].kv == 0 && more >= 0 && more <= (n_groups > 1 ? most_slabs - n_slabs : 0),
          "the second round takes nodes at most, and those only beside windows");
-  demand(rounds[2].kv == 0 && rounds[2].other == 0, "the third round takes nothing");
+  demand(rounds[2].kv == 0 && rounds[2].other == admitted,
+         "the third round takes nothing but for admissions");
   demand(counters.eviction > 0 && counters.preemption == 0,
          "blocks are evicted and nothing is preempted");
   for (const Round& round : rounds) {
@@ -202,6 +222,80 @@ bool steady(const Setup& setup, int32_t n, bool greedy) {
       demand(round.n_tokens == int64_t{n} * kAnswer, "every token is told");
   }
   return good;
+}
+
+// Sample 0 of many, the only one with a place, from its first token to its last.
+bool long_answer(const Setup& setup) {
+  // 9 bytes a token: 455 of each sample are taken ahead
+  constexpr int32_t kSamples = 256;
+  const auto n_groups = static_cast<int64_t>(setup.model->def.program.kv_groups.size());
+  EngineOptions options;
+  options.host_stepped = true;
+  options.ctx_tokens = kContext;
+  options.max_running = 1;
+  options.block_tokens = setup.block_tokens;
+  const uint64_t n_blocks =
+      kFirstBlock + static_cast<uint64_t>(n_groups) *
+                        ((kPrompt + kAnswer + setup.block_tokens - 1) / setup.block_tokens);
+  options.kv_budget = static_cast<int64_t>(n_blocks * setup.block_bytes);
+  auto engine = take(Engine::create(setup.model, options));
+  GenParams params;
+  params.max_tokens = kAnswer;
+  params.ignore_eos = true;
+  params.n = kSamples;
+  params.sampling.temperature = 0;
+  const RequestPtr request = take(engine->submit(std::vector<Token>(kPrompt, 5), params));
+  Event event;
+  int64_t bytes = engine->metrics().device_bytes, taken = 0;
+  int32_t n_tokens = 0;
+  bool ended = false;
+  for (int64_t n_steps = 0; !ended && n_steps < 1'000'000; ++n_steps) {
+    const bool counts = n_tokens > 0;
+    n_taken = 0;
+    in_step = true;
+    const Code code = engine->step(setup.budget_us).code();
+    in_step = false;
+    if (code != Code::ok && code != Code::pending) return std::printf("a step failed\n"), false;
+    const int64_t now = engine->metrics().device_bytes;
+    if (counts) taken += n_taken - (now - bytes) / setup.kv_unit;
+    bytes = now;
+    while (request->next(0, event) == Code::ok) {
+      if (event.sample != 0) continue;
+      if (event.type == EventType::text) n_tokens += event.n_tokens;
+      ended = ended || event.type == EventType::sample_done;
+    }
+  }
+  request->cancel(false);
+  while (engine->step(-1).code() == Code::pending) {
+  }
+  const int64_t right = 1 + n_groups;
+  std::printf("%-10s a long answer of %d tokens: allocations in steps %lld, %lld are right\n",
+              setup.name.c_str(), n_tokens, static_cast<long long>(taken),
+              static_cast<long long>(right));
+  return n_tokens == kAnswer && taken == right;
+}
+
+// A request that waits holds its prompt and little else, however long its answer and its context may become.
+bool waits_cheaply() {
+  constexpr int64_t kMost = 16 << 10;
+  ToyOptions toy;
+  toy.n_ctx = 32768;
+  const ToyModel model = make_toy_model(toy);
+  EngineOptions options;
+  options.host_stepped = true;
+  options.ctx_tokens = toy.n_ctx;
+  options.block_tokens = 16;
+  const uint64_t block_bytes = model.backend->kv_geometry({}, {{}, 16, 0}).block_bytes;
+  options.kv_budget =
+      static_cast<int64_t>((kFirstBlock + 2 * toy.windows.size() * toy.n_ctx / 16) * block_bytes);
+  auto engine = take(Engine::create(model.model, options));
+  GenParams params;  // to the context's end
+  const int64_t before = bytes_taken;
+  const RequestPtr request = take(engine->submit(std::vector<Token>(kPrompt, 5), params));
+  const int64_t taken = bytes_taken - before;
+  std::printf("a request that waits took %lld bytes, at most %lld are right\n",
+              static_cast<long long>(taken), static_cast<long long>(kMost));
+  return taken <= kMost;
 }
 
 Setup toy_setup() {
@@ -243,5 +337,7 @@ int main() {
   for (const Setup& setup : setups)
     for (const int32_t n : {1, 4})
       for (const bool greedy : {true, false}) good = steady(setup, n, greedy) && good;
+  good = long_answer(setups[0]) && good;
+  good = waits_cheaply() && good;
   return good ? 0 : 1;
 }

@@ -62,7 +62,8 @@ TEST_CASE(
 
 TEST_CASE("sequence_kv: tables made for a length stay where they are up to it, forks too") {
   Bench b({0, 20});
-  SequenceKv s(b.pool.layout(), 100), fork(b.pool.layout(), 100);
+  SequenceKv s(b.pool.layout()), fork(b.pool.layout());
+  for (SequenceKv* kv : {&s, &fork}) kv->reserve_tables(b.pool.layout(), 100);
   const auto places = [](const SequenceKv& kv) {
     return std::pair(kv.tables()[0].data(), kv.tables()[1].data());
   };

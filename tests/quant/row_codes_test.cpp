@@ -27,8 +27,8 @@ std::vector<uint8_t> random_row(const QuantFormat& f, uint32_t n_blocks, std::mt
   return row;
 }
 
-bool is_row_type(const QuantFormat& f) { return find_row_type(f.type) != nullptr; }
-bool has_min(const QuantFormat& f) { return find_row_type(f.type)->has_min; }
+bool is_row_type(const QuantFormat& f) { return llmrt::is_row_type(f.type); }
+bool has_min(const QuantFormat& f) { return row_type_of(f.type).has_min; }
 
 // As row_codes.h writes it down. Of float32 products all but the last are exact.
 float value(const QuantFormat& f, const RowCodes& codes, uint32_t k) {
@@ -64,7 +64,7 @@ TEST_CASE("row codes: their products are the floats that each type's decoder giv
         if (has_min(f)) n_out_of_range += codes.sub_min[k / 16] < 0 || codes.sub_min[k / 16] > 15;
       }
     }
-    CHECK(largest == find_row_type(f.type)->largest_code);
+    CHECK(largest == row_type_of(f.type).largest_code);
     CHECK(n_wrong == 0);
     CHECK(n_out_of_range == 0);
   }

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <thread>
@@ -290,6 +291,51 @@ TEST_CASE("packed cache: a cancelled load ends, whether it reads the file or wri
   CHECK(files_in(cache.dir.path()).empty());
   Log log;
   CHECK(try_load(model_path(), cache.options(), log, &progress).status().code() == Code::cancelled);
+}
+
+TEST_CASE("packed cache: a load without time is a model without a file, and a warning") {
+  const Cache cache;
+  const auto whole = cache.bytes();
+  JobProgress progress;
+  progress.no_time.store(true);
+  {
+    Log log;  // what is there is read all the same
+    const ModelPtr model = take(try_load(model_path(), cache.options(), log, &progress));
+    CHECK(log.warnings().empty());
+    CHECK(model->mapped_bytes == model->weight_bytes);
+  }
+  std::filesystem::remove(cache.path);
+  Log log;
+  const ModelPtr model = take(try_load(model_path(), cache.options(), log, &progress));
+  CHECK(logits_of(*model) == cache.logits);
+  CHECK(model->mapped_bytes == 0);
+  CHECK(std::string(progress.stage.load()) == "cache");
+  REQUIRE(log.warnings().size() == 1);
+  CHECK(log.warnings()[0] == cache.path + ": the packed weights are not kept: no time left");
+  CHECK(files_in(cache.dir.path()).empty());
+
+  // A host that gives up is heard all the same.
+  progress.cancel.store(true);
+  const PackedCache same(*model->host, *model->backend, model->def.program, model->hash,
+                         cache.dir.path());
+  std::vector<std::span<const uint8_t>> packed;
+  for (const WeightId id : model->weights) packed.push_back(model->backend->packed_data(id));
+  CHECK(same.write(packed, &progress).code() == Code::cancelled);
+  progress.cancel.store(false);
+  progress.no_time.store(false);
+  CHECK(same.write(packed, &progress).ok());
+  CHECK(cache.bytes() == whole);
+}
+
+TEST_CASE("packed cache: a FIFO in the way of the file is told, not taken for another writer") {
+  const Cache cache;
+  std::filesystem::remove(cache.path);
+  REQUIRE(::mkfifo((cache.path + ".tmp").c_str(), 0600) == 0);
+  Log log;
+  const ModelPtr model = load(model_path(), cache.options(), log);
+  CHECK(logits_of(*model) == cache.logits);
+  REQUIRE(log.warnings().size() == 1);
+  CHECK(log.warnings()[0].find(".tmp is no regular file") != std::string::npos);
 }
 
 TEST_CASE("packed cache: a device that keeps weights of its own takes no notice of the folder") {

@@ -28,6 +28,16 @@ const char* reason_of(int code) {
       return "permission denied";
     case EROFS:
       return "read-only file system";
+    case ELOOP:
+      return "a link is in its place, or too many are on the way";
+    case EISDIR:
+      return "a folder is in its place";
+    case ENAMETOOLONG:
+      return "the name is too long";
+    case ENOLCK:
+      return "the system has no lock left";
+    case EOPNOTSUPP:
+      return "the file system has no such thing";
     case ENOSPC:
     case EDQUOT:
       return "no space left";
@@ -54,11 +64,18 @@ uint64_t most_file_bytes() {
   return limit.rlim_cur;
 }
 
-// The file behind fd is still the one at the path. Only who holds the lock moves it.
-bool is_at(int fd, const std::string& path) {
+Status taken() { return error(Code::busy, "another one is writing it"); }
+
+// The lock on the file behind fd, which must be a plain one and still be the one at the path: only who holds the lock moves it.
+Status lock(int fd, const std::string& path) {
   struct stat here, there;
-  return ::fstat(fd, &here) == 0 && ::lstat(path.c_str(), &there) == 0 &&
-         here.st_dev == there.st_dev && here.st_ino == there.st_ino && S_ISREG(here.st_mode);
+  if (::fstat(fd, &here) != 0) return failed("looking at it", errno);
+  if (!S_ISREG(here.st_mode)) return error(Code::io, "%s is no regular file", path.c_str());
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK ? taken() : failed("locking it", errno);
+  if (::lstat(path.c_str(), &there) != 0)
+    return errno == ENOENT ? taken() : failed("looking at it", errno);
+  return here.st_dev == there.st_dev && here.st_ino == there.st_ino ? Status() : taken();
 }
 
 }  // namespace
@@ -76,9 +93,9 @@ Status NewFile::create(const std::string& path, uint64_t size) {
   const int fd =
       ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return failed("creating it", errno);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_at(fd, temporary_)) {
+  if (Status status = lock(fd, temporary_); !status.ok()) {
     ::close(fd);
-    return error(Code::busy, "another one is writing it");
+    return status;
   }
   fd_ = fd;
   if (::ftruncate(fd_, 0) != 0) {

@@ -19,7 +19,8 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   // Room for `size` bytes where the file system can tell, so that a full disk is known before anything is written. The user's alone to
-  // read and write. busy: another one is writing this file. A failure is one sentence without the path.
+  // read and write. busy: another one is writing this file, and nothing else. A failure is one sentence without the path; it
+  // names PATH.tmp where that is no regular file.
   Status create(const std::string& path, uint64_t size);
   Status append(const void* data, uint64_t n);
   Status publish();  // puts it at its path, over what was there; those who have that open keep it
