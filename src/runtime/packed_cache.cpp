@@ -195,7 +195,7 @@ Result<std::vector<uint64_t>> PackedCache::checks_of(
 
 Status PackedCache::write(std::span<const std::span<const uint8_t>> weights,
                           const JobProgress* progress) const {
-  const Status status = try_write(weights, progress);
+  Status status = try_write(weights, progress);
   const Code code = status.code();
   if (status.ok() || code == Code::cancelled) return status;
   const std::string_view why =

@@ -67,7 +67,7 @@ uint64_t most_file_bytes() {
 Status taken() { return error(Code::busy, "another one is writing it"); }
 
 // The lock on the file behind fd, which must be a plain one and still be the one at the path: only who holds the lock moves it.
-Status lock(int fd, const std::string& path) {
+Status take_lock(int fd, const std::string& path) {
   struct stat here, there;
   if (::fstat(fd, &here) != 0) return failed("looking at it", errno);
   if (!S_ISREG(here.st_mode)) return error(Code::io, "%s is no regular file", path.c_str());
@@ -93,7 +93,7 @@ Status NewFile::create(const std::string& path, uint64_t size) {
   const int fd =
       ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (fd < 0) return failed("creating it", errno);
-  if (Status status = lock(fd, temporary_); !status.ok()) {
+  if (Status status = take_lock(fd, temporary_); !status.ok()) {
     ::close(fd);
     return status;
   }
