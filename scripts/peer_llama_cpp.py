@@ -8,6 +8,7 @@ scripts/bench_vs_peer.py installs and runs it. By hand:
 2 MiB pages: GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment.
 """
 import ctypes
+import os
 import sys
 import time
 
@@ -33,6 +34,8 @@ class Model:
         params.n_gpu_layers = 0
         if hasattr(params, "use_extra_bufts"):
             params.use_extra_bufts = bool(args.repack)
+        if "hugetlb" in os.environ.get("GLIBC_TUNABLES", ""):
+            params.use_mmap = False  # a mapped file stays in pages of 4 KiB
         begin = time.perf_counter()
         self.model = L.llama_model_load_from_file(args.model.encode(), params)
         self.load_ms = (time.perf_counter() - begin) * 1e3
