@@ -64,6 +64,18 @@ inline __m512i joined_planes(const TileSums* sums, uint32_t i) {
   return _mm512_add_epi32(_mm512_slli_epi32(load512(sums[1][i]), 8), load512(sums[0][i]));
 }
 
+// A superblock of N tiles joins their sums; Few is the type for few rows, scales what its joined() takes.
+template <class Few, uint32_t N, class Scales>
+inline void add_planes(const LinearArgs& a, const uint32_t* row, const Planes& w,
+                       const Scales& scales, uint32_t b, RowSums* acc) {
+  alignas(64) TileSums sums[N][2];
+  multiply_planes<N>(a, row, b, w, sums);
+  for (uint32_t t = 0; t < N; ++t)
+    for (uint32_t i = 0; i < kTileRows; ++i)
+      _mm512_store_ps(acc[t][i], Few::joined(a, InputRows<1>(a, row[t] + i), 0, scales, b,
+                                             joined_planes(sums[t], i), _mm512_load_ps(acc[t][i])));
+}
+
 template <bool kFive>
 struct TileK4 {
   using Few = K4<kFive>;
@@ -86,13 +98,7 @@ struct TileK4 {
   template <uint32_t N>
   static void superblock(const LinearArgs& a, const uint32_t* row, const Expanded& e, uint32_t b,
                          RowSums* acc) {
-    alignas(64) TileSums sums[N][2];
-    multiply_planes<N>(a, row, b, e.w, sums);
-    for (uint32_t t = 0; t < N; ++t)
-      for (uint32_t i = 0; i < kTileRows; ++i)
-        _mm512_store_ps(acc[t][i],
-                        Few::joined(a, InputRows<1>(a, row[t] + i), 0, e.scales, b,
-                                    joined_planes(sums[t], i), _mm512_load_ps(acc[t][i])));
+    add_planes<Few, N>(a, row, e.w, e.scales, b, acc);
   }
 };
 
@@ -119,12 +125,6 @@ struct TileK6 {
   template <uint32_t N>
   static void superblock(const LinearArgs& a, const uint32_t* row, const Expanded& e, uint32_t b,
                          RowSums* acc) {
-    alignas(64) TileSums sums[N][2];
-    multiply_planes<N>(a, row, b, e.w, sums);
-    for (uint32_t t = 0; t < N; ++t)
-      for (uint32_t i = 0; i < kTileRows; ++i)
-        _mm512_store_ps(acc[t][i],
-                        Few::joined(a, InputRows<1>(a, row[t] + i), 0, e.d, b,
-                                    joined_planes(sums[t], i), _mm512_load_ps(acc[t][i])));
+    add_planes<Few, N>(a, row, e.w, e.d, b, acc);
   }
 };
