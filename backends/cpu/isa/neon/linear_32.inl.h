@@ -41,6 +41,7 @@ struct B32 {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     for (uint32_t j = 0; j < n; ++j) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, j);
       Tile<R, kExpanded> dot;
       if constexpr (kBias == 0) {
         dot.clear();
@@ -60,8 +61,6 @@ struct B32 {
           dot.add_stored(e->code[j * 4 + z], in.q, k);
         } else {
           const uint8_t* line = sb + (j * 4 + z) * kStep;
-          __builtin_prefetch(line + kBytes);
-          if constexpr (kBits == 8) __builtin_prefetch(line + kBytes + 64);
           dot.add(unpack_step<kBits>(line, bits), in.q, k);
         }
       }

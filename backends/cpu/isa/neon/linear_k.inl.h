@@ -55,6 +55,7 @@ struct K4 {
     Tile<R, kExpanded> isum;
     isum.clear();
     for (uint32_t g = 0; g < 8; ++g) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, g);
       Tile<R, kExpanded> dot;
       dot.clear();
       HighBits bits{};
@@ -66,7 +67,6 @@ struct K4 {
           dot.add_stored(e->code[g * 4 + z], in.q, k);
         } else {
           const uint8_t* line = sb + (g * 4 + z) * 64;
-          __builtin_prefetch(line + kBytes);
           dot.add(unpack_step<kBits>(line, bits), in.q, k);
         }
       }
@@ -128,7 +128,7 @@ struct K6 {
       HighBits bits{};
       if constexpr (!kExpanded) {
         bits = high_bits(sb + At::kHighAt + j * 64);
-        __builtin_prefetch(sb + kBytes + At::kHighAt + j * 64);
+        prefetch_next<kBytes, 16>(sb, j);
       }
 #pragma GCC unroll 1
       for (uint32_t z = 0; z < 2; ++z) {
@@ -137,7 +137,6 @@ struct K6 {
           dot.add_stored(e->code[j * 2 + z], in.q, k);
         } else {
           const uint8_t* line = sb + (j * 2 + z) * 64;
-          __builtin_prefetch(line + kBytes);
           dot.add(unpack_step<6>(line, bits), in.q, k);
         }
       }

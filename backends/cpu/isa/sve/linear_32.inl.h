@@ -64,6 +64,7 @@ struct B32 {
     const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
     const auto* e = reinterpret_cast<const Expanded*>(sb);
     for (uint32_t j = 0; j < n; ++j) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, j);
       const uint32_t block = b * 8 + j;
       svint32_t s0 = owed(a, in, 0, block), s1 = s0, s2 = s0, s3 = s0;
       if constexpr (R > 1) s1 = owed(a, in, 1, block);
@@ -77,7 +78,6 @@ struct B32 {
           load_step(s, e->code[j * 8 + z * 4], w0, w1, w2, w3);
         } else {
           const uint8_t* line = sb + (j * 2 + z) * kStep;
-          for (uint32_t p = 0; p < kStep; p += 64) __builtin_prefetch(line + kBytes + p);
           unpack_step<kBits>(s, line, bits, w0, w1, w2, w3);
           bits = high4(bits);
         }

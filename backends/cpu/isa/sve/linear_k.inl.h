@@ -64,6 +64,7 @@ struct K4 {
     const svint32_t zeros = svdup_n_s32(0);
     svint32_t i0 = zeros, i1 = zeros, i2 = zeros, i3 = zeros;
     for (uint32_t g = 0; g < 8; ++g) {
+      if constexpr (!kExpanded) prefetch_next<kBytes, 8>(sb, g);
       svint32_t s0 = zeros, s1 = zeros, s2 = zeros, s3 = zeros;
       svuint8_t bits = svdup_n_u8(0);
       if constexpr (!kExpanded) bits = high(s, sb, g);
@@ -73,8 +74,6 @@ struct K4 {
           load_step(s, e->code[g * 8 + z * 4], w0, w1, w2, w3);
         } else {
           const uint8_t* line = sb + (g * 2 + z) * 128;
-          __builtin_prefetch(line + kBytes);
-          __builtin_prefetch(line + kBytes + 64);
           unpack_step<kBits>(s, line, bits, w0, w1, w2, w3);
           bits = high4(bits);
         }
@@ -144,9 +143,7 @@ struct K6 {
         load_step(s, e->code[j * 4], w0, w1, w2, w3);
       } else {
         const uint8_t* line = sb + j * 128;
-        __builtin_prefetch(line + kBytes);
-        __builtin_prefetch(line + kBytes + 64);
-        __builtin_prefetch(sb + kBytes + At::kHighAt + j * 64);
+        prefetch_next<kBytes, 16>(sb, j);
         unpack_step<6>(s, line, high(s, sb, j), w0, w1, w2, w3);
       }
       dot_rows<R>(w0, w1, w2, w3, in.q, sixteen * 16, s0, s1, s2, s3);
