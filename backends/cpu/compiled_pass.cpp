@@ -11,7 +11,9 @@ namespace {
 
 constexpr float kDecodeNs = 1.7f;  // of a weight by its scalar codec
 
-float macs_per_ns(const TableSpeed& speed, const QuantFormat& format) {
+float macs_per_ns(const KernelTable& table, const QuantFormat& format) {
+  const TableSpeed& speed = table.speed;
+  if (table.input_group(format) == kSplitGroup) return speed.bf16_macs_per_ns;
   if (format.numerics == NumericsClass::f32) return speed.f32_macs_per_ns;
   return is_row_type(format.type) ? speed.rows_macs_per_ns : speed.a8_macs_per_ns;
 }
@@ -19,8 +21,8 @@ float macs_per_ns(const TableSpeed& speed, const QuantFormat& format) {
 }  // namespace
 
 uint64_t CompiledPass::compute_bytes(const Program& program, const CompileOptions& options,
-                                     uint32_t n_workers) {
-  const PassPlan plan = make_pass_plan(program, options);
+                                     const KernelTable& table, uint32_t n_workers) {
+  const PassPlan plan = make_pass_plan(program, options, table);
   return plan.arena_bytes + plan.parts_bytes + plan.logits_bytes + plan.maxima_bytes +
          WorkerScratch::bytes_for(n_workers, plan.worker_bytes);
 }
@@ -30,7 +32,7 @@ Result<std::unique_ptr<CompiledPass>> CompiledPass::create(
     std::span<const PackedWeight* const> weights, KvSlabs& kv, const KernelTable& table,
     ThreadPool& pool) {
   std::unique_ptr<CompiledPass> pass(new CompiledPass(program, options, kv, table, pool));
-  pass->plan_ = make_pass_plan(pass->program_, options);
+  pass->plan_ = make_pass_plan(pass->program_, options, table);
   LLMRT_TRY(pass->take_memory());
   LLMRT_TRY(pass->bind(weights));
   return pass;
@@ -95,7 +97,7 @@ Status CompiledPass::bind(std::span<const PackedWeight* const> weights) {
     while (at < attend_plans_.size() && !(attend_plans_[at].shape() == shape)) ++at;
     if (at == attend_plans_.size())
       attend_plans_.emplace_back(shape, options_.max_rows, options_.max_seqs,
-                                 table_.speed.f32_macs_per_ns);
+                                 table_.speed.attend_macs_per_ns);
     phases_[i].attend_plan = at;
     attend_plan_of_op_[phase.attend_op] = at;
   }
@@ -134,7 +136,7 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
                    program_.weights[op.weight].name.c_str(), format.name);
     if (op.bias != kNone) part.bias = vectors_[op.bias];
-    part.macs_per_ns = macs_per_ns(table_.speed, format);
+    part.macs_per_ns = macs_per_ns(table_, format);
     part.expand_ns = part.fn == table_.linear_decoded ? kDecodeNs
                      : is_row_type(format.type)       ? table_.speed.rows_expand_ns
                                                       : 0;
@@ -223,6 +225,7 @@ Status CompiledPass::begin(const Batch& batch) {
 // Chunks of about a sixteenth of a worker's share, between 4 us (claiming costs 0.1) and 100 us (a pass stops within 0.5 ms).
 uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) const {
   constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8, kPackBytesPerNs = 2;
+  constexpr size_t kCachedInput = 1280 << 10;  // of a second cache of 2 MiB
   const auto panel_ns = [](const BoundJob& job, uint32_t n) {
     float ns = 0;
     for (uint32_t i = 0; i < job.job->n_parts; ++i) {
@@ -247,12 +250,16 @@ uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) cons
   for (JobCut& cut : cuts) {
     const BoundJob& job = *cut.job;
     const uint32_t rows = cut.n_rows;
-    cut.rows_per_chunk = std::min(rows, kMaxLinearRows);
+    const auto cached = static_cast<uint32_t>(kCachedInput / job.part[0].in_stride);
+    cut.rows_per_chunk = std::min({rows, table_.speed.most_rows, std::max(cached, 128u)});
     while (cut.rows_per_chunk > 16 && panel_ns(job, cut.rows_per_chunk) > kLongest)
       cut.rows_per_chunk = (cut.rows_per_chunk / 2 + 3) / 4 * 4;
     cut.n_row_chunks = (rows + cut.rows_per_chunk - 1) / cut.rows_per_chunk;
     cut.rows_per_chunk = (rows + cut.n_row_chunks - 1) / cut.n_row_chunks;
-    if (cut.n_row_chunks > 1) cut.rows_per_chunk = (cut.rows_per_chunk + 3) / 4 * 4;
+    if (cut.n_row_chunks > 1) {
+      const uint32_t whole = cut.rows_per_chunk > 64 ? 32 : 4;  // what kernels take at once
+      cut.rows_per_chunk = (cut.rows_per_chunk + whole - 1) / whole * whole;
+    }
     cut.n_row_chunks = (rows + cut.rows_per_chunk - 1) / cut.rows_per_chunk;
     total += (panel_ns(job, cut.rows_per_chunk) + decode_ns(job)) *
              static_cast<float>(cut.n_row_chunks * n_panels(job.part[0].weight->n));

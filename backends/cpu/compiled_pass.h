@@ -40,7 +40,7 @@ class CompiledPass {
   }
 
   static uint64_t compute_bytes(const Program& program, const CompileOptions& options,
-                                uint32_t n_workers);
+                                const KernelTable& table, uint32_t n_workers);
 
  private:
   // One matrix of a linear or experts phase.

@@ -43,7 +43,7 @@ class CpuBackend final : public Backend {
   int64_t kv_bytes(KvId id) const override { return kv_[id].bytes(); }
 
   uint64_t compute_bytes(const Program& program, const CompileOptions& options) const override {
-    return CompiledPass::compute_bytes(program, options, host_->pool().n_workers());
+    return CompiledPass::compute_bytes(program, options, table_, host_->pool().n_workers());
   }
   Result<ExeId> compile(const Program& program, std::span<const WeightId> weights,
                         const CompileOptions& options) override;

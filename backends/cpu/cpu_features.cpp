@@ -59,7 +59,8 @@ CpuFeatures detect_cpu_features() {
   f.avx_vnni = f.avx2 && bit(seven_one.a, 4);
   const bool avx512 = bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 30) && bit(seven.b, 31);
   f.avx512_vnni = f.avx2 && avx512 && bit(seven.c, 11) && (state & kZmm) == kZmm;
-  f.amx_int8 = f.avx512_vnni && bit(seven.d, 24) && bit(seven.d, 25) && (state & kTiles) == kTiles;
+  f.amx_int8 = f.avx512_vnni && bit(seven.d, 22) && bit(seven.d, 24) && bit(seven.d, 25) &&
+               (state & kTiles) == kTiles;
   return f;
 }
 

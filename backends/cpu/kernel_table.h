@@ -21,7 +21,7 @@ namespace llmrt::cpu {
 struct LinearArgs {
   const uint8_t* panel;  // P16, of the type the function is for
   uint32_t k;            // the row length of the model
-  const uint8_t* in;     // class a8: rows of ActivationForm; class f32: rows of float [k]
+  const uint8_t* in;     // rows of `form`, or where input_group() is 0 of float [k]
   size_t in_stride;      // bytes between rows
   const ActivationForm* form;
   const QuantFormat* format;  // of the weight; only linear_decoded reads it
@@ -30,7 +30,7 @@ struct LinearArgs {
   uint8_t* scratch;           // linear_scratch_bytes(k), 64-byte aligned, one per thread
 };
 using LinearFn = void (*)(const LinearArgs&);
-inline constexpr uint32_t kMaxLinearRows = 128;
+inline constexpr uint32_t kMaxLinearRows = 512;
 
 // Room for the widest stripe of a panel in any expanded form, and stripe sums.
 inline constexpr size_t kMostExpandedBytes = 20480;  // of a superblock
@@ -58,7 +58,7 @@ struct AttendArgs {
   float scale, softcap;
   float* parts;        // row i at parts + i * part_stride
   size_t part_stride;  // floats
-  uint8_t* scratch;    // attend_scratch_bytes()
+  uint8_t* scratch;    // attend_scratch_bytes(), 64-byte aligned
 };
 inline constexpr uint32_t kAttendTile = 64;
 inline constexpr uint32_t kAttendChunk = 256;
@@ -66,22 +66,27 @@ inline constexpr uint32_t kMaxAttendRows = 64;
 
 inline uint32_t pad16(uint32_t n) { return (n + 15) / 16 * 16; }
 inline size_t part_floats(uint32_t d_v) { return pad16(d_v) + 16; }
-inline size_t attend_scratch_bytes(uint32_t d_k) {
-  return sizeof(float) * kMaxAttendRows * (pad16(d_k) + kAttendTile + 32);
+// q, scores and, for tiles, p and o
+inline size_t attend_scratch_bytes(uint32_t d_k, uint32_t d_v) {
+  return sizeof(float) * kMaxAttendRows * (pad16(d_k) + kAttendTile + kAttendTile / 2 + pad16(d_v));
 }
 
 // Rough speed of one thread, to cut work into chunks of bounded time. Row types (quant/row_codes.h) are expanded once for all rows of a
-// chunk.
+// chunk. So are packed types that have 16 rows or more: the more rows the better, as long as they stay in the second cache.
 struct TableSpeed {
-  float a8_macs_per_ns;    // multiply-adds of packed types
-  float f32_macs_per_ns;   // of class f32
-  float rows_macs_per_ns;  // of row types
-  float rows_expand_ns;    // of each weight of a row type
+  float a8_macs_per_ns;   // multiply-adds of packed types
+  float f32_macs_per_ns;  // of class f32
+  float attend_macs_per_ns;
+  float rows_macs_per_ns;      // of row types
+  float rows_expand_ns;        // of each weight of a row type
+  uint32_t most_rows = 128;    // of a chunk of a linear, at most kMaxLinearRows
+  float bf16_macs_per_ns = 0;  // of BF16 weights where they are of class b16x2
 };
 
 struct KernelTable {
   const char* name;       // "avx2": in model info and usage
   const char* f32_class;  // numerics class of float32 linears: "f32" or "f32-mul-add"
+  bool splits_bf16;       // BF16 weights are of class b16x2, not of that
   TableSpeed speed;
 
   // By DType's number; nullptr: no kernel for this type alone.
@@ -93,6 +98,12 @@ struct KernelTable {
   LinearFn linear_of(const QuantFormat& f) const {
     const LinearFn own = linear[static_cast<uint32_t>(f.type)];
     return own || f.numerics == NumericsClass::a8 ? own : linear_decoded;
+  }
+
+  // How its kernel takes the input: ActivationForm's group; 0: as floats.
+  uint32_t input_group(const QuantFormat& f) const {
+    if (f.numerics == NumericsClass::a8) return f.group;
+    return f.type == DType::bf16 && splits_bf16 ? kSplitGroup : 0;
   }
 
   void (*quantize)(const float* x, const ActivationForm& form, uint8_t* row);

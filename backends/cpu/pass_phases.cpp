@@ -262,7 +262,8 @@ void CompiledPass::run_attend(const Phase& phase, const BoundPhase& bound, uint3
   a.softcap = op.params.attn_softcap;
   a.part_stride = part_floats(a.d_v);
   a.scratch = scratch;
-  float* fresh = reinterpret_cast<float*>(scratch + whole_lines(attend_scratch_bytes(a.d_k)));
+  float* fresh =
+      reinterpret_cast<float*>(scratch + whole_lines(attend_scratch_bytes(a.d_k, a.d_v)));
   float* into = part(task.part, a.d_v);
 
   const uint32_t table = layer.group * batch_->n_seqs() + rows.seq;

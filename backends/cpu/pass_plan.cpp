@@ -20,7 +20,8 @@ struct Piece {
 
 class Planner {
  public:
-  Planner(const Program& program, const CompileOptions& options) : p_(program), o_(options) {
+  Planner(const Program& program, const CompileOptions& options, const KernelTable& table)
+      : p_(program), o_(options), table_(table) {
     readers_.resize(p_.values.size(), 0);
     for (const Op& op : p_.ops)
       for (ValueId v : op.in)
@@ -105,19 +106,24 @@ class Planner {
     if (op.kind == OpKind::kv_append) appended_[op.params.kv_layer] = level;
   }
 
+  // 0: as floats.
+  uint32_t input_group(const WeightDesc& w) const {
+    return keeps_floats(w) ? 0 : table_.input_group(format_of(w.type));
+  }
+
   // The input of linear op i, rounded if the weight's class asks for it; level: when it is there.
   uint32_t prepare_input(const Op& op, uint32_t& rounded) {
     const ValueId x = op.in[0];
-    const QuantFormat& format = format_of(p_.weights[op.weight].type);
-    if (format.numerics == NumericsClass::f32) return made_[x].level;
+    const uint32_t group = input_group(p_.weights[op.weight]);
+    if (group == 0) return made_[x].level;
     for (uint32_t r = 0; r < plan_.rounded.size(); ++r)
-      if (plan_.rounded[r].value == x && plan_.rounded[r].form.group == format.group) {
+      if (plan_.rounded[r].value == x && plan_.rounded[r].form.group == group) {
         rounded = r;
         return rounded_level_[r];
       }
     rounded = static_cast<uint32_t>(plan_.rounded.size());
     const uint32_t level = after(x, p_.values[x].rows);
-    plan_.rounded.push_back({x, activation_form(p_.values[x].width, format.group), {}});
+    plan_.rounded.push_back({x, activation_form(p_.values[x].width, group), {}});
     rounded_level_.push_back(level);
     add_step(p_.values[x].rows, level, {StepKind::round, kNone, rounded, kNone, kNone});
     return level;
@@ -140,8 +146,7 @@ class Planner {
     const ValueId x = op.in[0];
     const uint32_t route_op = route_op_[op.in[1]];
     const WeightDesc& w = p_.weights[op.weight];
-    const QuantFormat& format = format_of(w.type);
-    const uint32_t group = format.numerics == NumericsClass::f32 ? 0 : format.group;
+    const uint32_t group = input_group(w);
     for (dealt = 0; dealt < plan_.dealt.size(); ++dealt) {
       const DealtValue& d = plan_.dealt[dealt];
       if (d.value == x && d.route_op == route_op && d.k == w.k && d.form.group == group)
@@ -365,6 +370,7 @@ class Planner {
         needs.embed_k = std::max(needs.embed_k, p_.weights[op.weight].k);
       if (op.kind != OpKind::paged_attention) continue;
       needs.attend_d_k = std::max(needs.attend_d_k, op.params.d_k);
+      needs.attend_d_v = std::max(needs.attend_d_v, op.params.d_v);
       needs.part_floats = std::max(needs.part_floats, part_floats(op.params.d_v));
       plan_.parts_bytes =
           std::max(plan_.parts_bytes, uint64_t{o_.max_rows} * op.params.n_head *
@@ -391,6 +397,7 @@ class Planner {
 
   const Program& p_;
   const CompileOptions& o_;
+  const KernelTable& table_;
   PassPlan plan_;
   std::vector<Node> nodes_;
   std::vector<uint32_t> readers_;    // [values] ops that read it
@@ -406,8 +413,9 @@ class Planner {
 
 }  // namespace
 
-PassPlan make_pass_plan(const Program& program, const CompileOptions& options) {
-  return Planner(program, options).run();
+PassPlan make_pass_plan(const Program& program, const CompileOptions& options,
+                        const KernelTable& table) {
+  return Planner(program, options, table).run();
 }
 
 }  // namespace llmrt::cpu

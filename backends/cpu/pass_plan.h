@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "backends/cpu/kernel_table.h"
 #include "graph/backend.h"
 #include "graph/program.h"
 #include "quant/activation.h"
@@ -102,6 +103,7 @@ struct PassPlan {
   uint64_t panel_at = 0;      // in it: room for a panel (pass_scratch.h)
 };
 
-PassPlan make_pass_plan(const Program& program, const CompileOptions& options);
+PassPlan make_pass_plan(const Program& program, const CompileOptions& options,
+                        const KernelTable& table);
 
 }  // namespace llmrt::cpu

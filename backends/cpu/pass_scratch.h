@@ -20,7 +20,7 @@ struct WorkerNeeds {
   uint32_t linear_k = 0;     // longest row of a matrix
   uint64_t panel_bytes = 0;  // of the largest panel that is packed at each use
   uint32_t embed_k = 0;      // longest row of an embedding
-  uint32_t attend_d_k = 0;
+  uint32_t attend_d_k = 0, attend_d_v = 0;
   size_t part_floats = 0;
 };
 
@@ -33,7 +33,7 @@ inline size_t panel_scratch_at(const WorkerNeeds& n) {
 
 inline size_t worker_bytes(const WorkerNeeds& n) {
   const size_t linear = panel_scratch_at(n) + n.panel_bytes;
-  const size_t attend = whole_lines(attend_scratch_bytes(n.attend_d_k)) +
+  const size_t attend = whole_lines(attend_scratch_bytes(n.attend_d_k, n.attend_d_v)) +
                         kMaxAttendRows * n.part_floats * sizeof(float);
   return whole_lines(std::max({linear, attend, row_scratch_bytes(n.embed_k)}));
 }

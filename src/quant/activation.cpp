@@ -5,12 +5,20 @@
 #include <cstring>
 #include <limits>
 
+#include "base/half.h"
+
 namespace llmrt {
 
 ActivationForm activation_form(uint32_t k, uint32_t group) {
   ActivationForm f;
   f.k = k;
   f.group = group;
+  if (group == kSplitGroup) {
+    f.low_at = ((k + 31) / 32 * 32 * 2 + 63) / 64 * 64;
+    f.row_bytes = 2 * f.low_at;
+    if ((f.row_bytes & 2047u) == 0) f.row_bytes += 64;
+    return f;
+  }
   f.dx_at = (k + 63) / 64 * 64;
   f.sum_at = f.dx_at + (k / group * 4 + 63) / 64 * 64;
   f.bias_at = f.sum_at + (group == 32 ? k / 32 * 4 : (k / 32 * 2 + 63) / 64 * 64);
@@ -20,7 +28,21 @@ ActivationForm activation_form(uint32_t k, uint32_t group) {
   return f;
 }
 
+static void split_activations(const float* x, const ActivationForm& f, uint8_t* row) {
+  std::memset(row, 0, f.row_bytes);
+  auto* high = reinterpret_cast<uint16_t*>(row);
+  auto* low = reinterpret_cast<uint16_t*>(row + f.low_at);
+  for (uint32_t i = 0; i < f.k; ++i) {
+    high[i] = f32_to_bf16(x[i]);
+    low[i] = f32_to_bf16(x[i] - bf16_to_f32(high[i]));
+  }
+}
+
 void quantize_activations(const float* x, const ActivationForm& f, uint8_t* row) {
+  if (f.group == kSplitGroup) {
+    split_activations(x, f, row);
+    return;
+  }
   auto* q = reinterpret_cast<int8_t*>(row);
   auto* dx = reinterpret_cast<float*>(row + f.dx_at);
   for (uint32_t begin = 0; begin < f.k; begin += f.group) {

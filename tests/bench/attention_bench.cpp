@@ -105,7 +105,7 @@ void attend(benchmark::State& state, const Keys& keys, const cpu::KernelTable& t
   const uint32_t n_rows = n_tokens * s.group;
   const auto q = test::random_floats(size_t{n_rows} * s.d, 5);
   Buffer parts = Buffer::make(n_rows * cpu::part_floats(s.d) * sizeof(float)),
-         scratch = Buffer::make(cpu::attend_scratch_bytes(s.d));
+         scratch = Buffer::make(cpu::attend_scratch_bytes(s.d, s.d));
   const uint8_t* blocks[cpu::kAttendChunk / kBlockTokens];
   cpu::AttendArgs a{};
   a.q = q.data();

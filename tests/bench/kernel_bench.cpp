@@ -87,15 +87,15 @@ struct Matrix {
   uint32_t n_panels;
   ActivationForm form;
   Buffer panels, in, out, scratch;
-  explicit Matrix(const QuantFormat& f)
-      : format(f), rounded(f.numerics == NumericsClass::a8), panel_stride(panel_bytes(f.type, kK)) {
+  Matrix(const QuantFormat& f, uint32_t group)
+      : format(f), rounded(group != 0), panel_stride(panel_bytes(f.type, kK)) {
     n_panels = static_cast<uint32_t>(kStreamed / panel_stride);
     panels = Buffer::make(panel_stride * n_panels);
     const auto rows = test::random_weights(f.type, kPanelRows, kK, 1);
     pack_panel(f.type, rows.data(), row_bytes(f, kK), kPanelRows, kK, panels.data());
     for (uint32_t p = 1; p < n_panels; ++p)
       std::memcpy(panels.data() + p * panel_stride, panels.data(), panel_stride);
-    if (rounded) form = activation_form(kK, f.group);
+    if (rounded) form = activation_form(kK, group);
     in_stride = rounded ? form.row_bytes : kK * sizeof(float) + 64;
     in = Buffer::make(in_stride * kMostRows);
     for (uint32_t r = 0; r < kMostRows; ++r) {
@@ -174,9 +174,10 @@ int main(int argc, char** argv) {
   for (const QuantFormat& f : all_formats())
     for (const cpu::KernelTable* table : cpu::available_kernel_tables()) {
       const auto body = [&matrix, &f, table, &ceilings](benchmark::State& state) {
-        if (!matrix || matrix->format.type != f.type) {
+        const uint32_t group = table->input_group(f);
+        if (!matrix || matrix->format.type != f.type || matrix->form.group != group) {
           matrix.reset();
-          matrix = std::make_unique<Matrix>(f);
+          matrix = std::make_unique<Matrix>(f, group);
         }
         linear(state, *matrix, *table, ceilings);
       };

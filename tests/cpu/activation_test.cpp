@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "backends/cpu/kernel_table.h"
+#include "base/half.h"
 #include "base/thread_pool.h"
 #include "tests/cpu/kernel_tables.h"
 #include "tests/cpu/random_weights.h"
@@ -106,4 +107,29 @@ TEST_CASE("every table rounds activations to the reference's bytes") {
           CHECK(std::equal(want.begin(), want.begin() + k, got.begin()));
           CHECK(std::equal(want.begin() + f.sum_at, want.end(), got.begin() + f.sum_at));
         }
+}
+
+TEST_CASE("every table splits activations as the reference does") {
+  const FloatScope floats(FloatMode::compute);
+  for (uint32_t k : {1u, 33u, 256u, 300u})
+    for (auto x : hard_rows(std::max(k, 64u))) {
+      x.resize(k);
+      const ActivationForm f = activation_form(k, kSplitGroup);
+      std::vector<uint8_t> want(f.row_bytes, 1);
+      quantize_activations(x.data(), f, want.data());
+      for (uint32_t i = 0; i < k; ++i) {
+        uint16_t high, low;
+        std::memcpy(&high, want.data() + 2 * i, 2);
+        std::memcpy(&low, want.data() + f.low_at + 2 * i, 2);
+        const float got = bf16_to_f32(high) + bf16_to_f32(low);
+        if (std::isfinite(x[i]) && std::fabs(x[i]) > 0x1p-100f)
+          CHECK(std::fabs(got - x[i]) <= std::fabs(x[i]) * 0x1p-16f);
+      }
+      for (const cpu::KernelTable* table : test::kernel_tables()) {
+        std::vector<uint8_t> got(f.row_bytes, 0);
+        table->quantize(x.data(), f, got.data());
+        CAPTURE(table->name);
+        CHECK(std::equal(want.begin(), want.begin() + 2 * f.low_at, got.begin()));
+      }
+    }
 }

@@ -2,6 +2,7 @@
 // without tiles. In the namespace of avx512_emulation.h.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -94,6 +95,31 @@ void multiply_signed_tiles() {
 template <int kC, int kA, int kB>
 void multiply_unsigned_tiles() {
   multiply_tiles<uint8_t>(tile_register<kC>(), tile_register<kA>(), tile_register<kB>());
+}
+
+// Of finite numbers; subnormal ones are zeros as the mode of a compute phase has it.
+template <int kC, int kA, int kB>
+void multiply_bf16_tiles() {
+  Tile &c = tile_register<kC>(), &a = tile_register<kA>(), &b = tile_register<kB>();
+  tile_check(&c != &a && &c != &b && &a != &b, "tiles of a product are not three");
+  tile_check(c.rows == a.rows && c.row_bytes == b.row_bytes && a.row_bytes == 4 * b.rows,
+             "the shapes of a product do not fit");
+  const auto value = [](const Tile& t, uint32_t row, uint32_t i) {
+    uint32_t bits = 0;
+    std::memcpy(reinterpret_cast<uint8_t*>(&bits) + 2, &t.byte[row][2 * i], 2);
+    return std::bit_cast<float>(bits);
+  };
+  for (uint32_t m = 0; m < c.rows; ++m)
+    for (uint32_t n = 0; n < c.row_bytes / 4; ++n) {
+      float even = 0, odd = 0, sum;
+      for (uint32_t k = 0; k < b.rows; ++k) {
+        even = __builtin_fmaf(value(a, m, 2 * k), value(b, k, 2 * n), even);
+        odd = __builtin_fmaf(value(a, m, 2 * k + 1), value(b, k, 2 * n + 1), odd);
+      }
+      std::memcpy(&sum, &c.byte[m][4 * n], 4);
+      sum += even + odd;
+      std::memcpy(&c.byte[m][4 * n], &sum, 4);
+    }
 }
 
 }  // namespace

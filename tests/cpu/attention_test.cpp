@@ -82,7 +82,7 @@ std::vector<float> attend_all(const KernelTable& table, const Case& c, const Cac
   const size_t part = cpu::part_floats(c.d_v);
   const uint32_t n = n_tokens * c.group;
   Buffer state = Buffer::make(n * part * 4), fresh = Buffer::make(n * part * 4),
-         scratch = Buffer::make(cpu::attend_scratch_bytes(c.d_k));
+         scratch = Buffer::make(cpu::attend_scratch_bytes(c.d_k, c.d_v));
   const uint8_t* blocks[16];
   cpu::AttendArgs a{};
   a.q = q + size_t{first_token} * c.group * c.d_k;

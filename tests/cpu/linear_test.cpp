@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/cpu/kernel_table.h"
+#include "base/half.h"
 #include "base/memory.h"
 #include "base/thread_pool.h"
 #include "quant/panel.h"
@@ -233,6 +234,7 @@ TEST_CASE(
         format.decode(&rows[r * row_bytes(format, k)], &w[size_t{r} * k], k);
       for (const KernelTable* table : test::linear_tables())
         for (uint32_t m : {1u, 2u, 3u, 5u, 12u, 13u, 70u}) {
+          if (table->input_group(format) == kSplitGroup) continue;
           cpu::LinearArgs a{};
           a.panel = panel.data();
           a.k = k;
@@ -270,4 +272,64 @@ TEST_CASE(
           CHECK(same);
         }
     }
+}
+
+TEST_CASE("BF16 linears of class b16x2 are the rule's, and do not depend on the number of rows") {
+  const FloatScope floats(FloatMode::compute);
+  const QuantFormat& format = format_of(DType::bf16);
+  for (uint32_t k : {1u, 31u, 33u, 64u, 257u, 576u, 768u, 2304u}) {
+    const auto rows = test::random_weights(DType::bf16, 16, k, k);
+    Buffer panel = Buffer::make(panel_bytes(DType::bf16, k)), out = Buffer::make(64 * 70),
+           scratch = Buffer::make(cpu::linear_scratch_bytes(k));
+    pack_panel(DType::bf16, rows.data(), row_bytes(format, k), 16, k, panel.data());
+    const ActivationForm form = activation_form(k, kSplitGroup);
+    Buffer in = Buffer::make(size_t{form.row_bytes} * 70);
+    for (uint32_t i = 0; i < 70; ++i)
+      quantize_activations(test::random_floats(k, i + 1, i % 7 == 6 ? 1e-30f : 1.0f).data(), form,
+                           in.data() + i * form.row_bytes);
+    const auto bf16_at = [](const uint8_t* p, uint32_t i) {
+      uint16_t h;
+      std::memcpy(&h, p + 2 * i, 2);
+      return bf16_to_f32(h);
+    };
+    std::vector<float> want(70 * 16);
+    for (uint32_t i = 0; i < 70; ++i)
+      for (uint32_t r = 0; r < 16; ++r)
+        for (uint32_t s = 0; s < 8; ++s) {
+          const uint32_t n = n_superblocks(k), end = std::min(k, n * (s + 1) / 8 * 256);
+          float acc = 0;
+          for (uint32_t first = n * s / 8 * 256; first < end; first += 32)
+            for (const uint32_t part : {0u, form.low_at}) {
+              const uint8_t* x = in.data() + i * form.row_bytes + part;
+              float chain[2] = {};
+              for (uint32_t e = first; e < std::min(first + 32, k); ++e)
+                chain[e % 2] = std::fma(bf16_at(x, e), bf16_at(&rows[r * row_bytes(format, k)], e),
+                                        chain[e % 2]);
+              acc += chain[0] + chain[1];
+            }
+          want[i * 16 + r] += acc;
+        }
+    for (const KernelTable* table : test::linear_tables()) {
+      if (table->input_group(format) != kSplitGroup) continue;
+      for (uint32_t m : {1u, 2u, 3u, 15u, 16u, 17u, 48u, 65u, 70u}) {
+        cpu::LinearArgs a{};
+        a.panel = panel.data();
+        a.k = k;
+        a.in = in.data() + (70 - m) * form.row_bytes;
+        a.in_stride = form.row_bytes;
+        a.form = &form;
+        a.n_rows = m;
+        a.out = out.as<float>();
+        a.scratch = scratch.data();
+        table->linear_of(format)(a);
+        bool same = true;
+        for (uint32_t i = 0; i < m * 16; ++i)
+          same = same && same_bits(a.out[i], want[(70 - m) * 16 + i]);
+        CAPTURE(table->name);
+        CAPTURE(k);
+        CAPTURE(m);
+        CHECK(same);
+      }
+    }
+  }
 }

@@ -1,6 +1,6 @@
-// The AMX table (Sapphire Rapids and later): the AVX-512 VNNI kernels, and linears of class a8 of 16 rows and more by int8 tiles. For
-// processes that the system has permitted to use tiles only (kernel_table.cpp). Tested with its instructions emulated
-// (tests/cpu/avx512_emulated_table.cpp); this table has run on no such processor yet.
+// The AMX table (Sapphire Rapids and later): the AVX-512 VNNI kernels, and by tiles linears of class a8 of 16 rows and more, BF16 weights
+// and attention over bf16. For processes that the system has permitted to use tiles only (kernel_table.cpp). Also tested with its
+// instructions emulated (tests/cpu/avx512_emulated_table.cpp).
 #include <immintrin.h>
 
 #include "backends/cpu/isa/begin_isa.inl.h"

@@ -19,6 +19,7 @@ constexpr KernelTable make_scalar_table() {
   KernelTable t = make_table("scalar", "f32-mul-add",
                              {.a8_macs_per_ns = 0.5f,
                               .f32_macs_per_ns = 0.3f,
+                              .attend_macs_per_ns = 0.3f,
                               .rows_macs_per_ns = 1,
                               .rows_expand_ns = 1});
   set_linear(t, DType::q4_0, &linear_codes<DType::q4_0, false>);

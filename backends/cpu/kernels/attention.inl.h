@@ -16,13 +16,6 @@ constexpr uint32_t pad_to_16(uint32_t n) { return (n + 15) / 16 * 16; }
 
 constexpr float kMinusInf = -__builtin_inff();
 
-inline float round_bf16(float x) {
-  const uint32_t u = float_bits(x);
-  const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
-  const uint32_t quiet = (u & 0xffff0000u) | 0x400000u;
-  return float_from_bits((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-}
-
 // Where the lines of one product lie: step t of the depth (a pair of steps for bf16) is line t mod 2^shift of base[t >> shift].
 // In decoding they come from memory, in pieces of a few KiB here and there. So each step asks for the line at its place in what is needed
 // next: in q.K the values of the same keys, in p V the next keys.
@@ -233,16 +226,13 @@ inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t ti
   st.l = __builtin_fmaf(st.l, st.alpha, total);
 }
 
-void attend(const AttendArgs& a) {
-  const uint32_t n_rows = a.n_tokens * a.group;
-  const uint32_t q_stride = pad_to_16(a.d_k);
-  AttendScratch w;
-  w.q = reinterpret_cast<float*>(a.scratch);
-  w.s = w.q + size_t{kMaxAttendRows} * q_stride;
-
-  RowState state[kMaxAttendRows];
-  uint32_t first = UINT32_MAX, end = 0;
-  const uint32_t chunk_end = a.chunk_begin + kAttendChunk;
+// Where the keys begin and end that some row sees; none: begin >= end. Sets the rows' states, and their o to 0.
+struct VisibleKeys {
+  uint32_t begin, end;
+};
+inline VisibleKeys begin_rows(const AttendArgs& a, RowState* state) {
+  VisibleKeys all = {UINT32_MAX, 0};
+  const uint32_t n_rows = a.n_tokens * a.group, chunk_end = a.chunk_begin + kAttendChunk;
   for (uint32_t i = 0; i < n_rows; ++i) {
     const uint32_t pos = a.pos + i / a.group;
     RowState& st = state[i];
@@ -251,10 +241,49 @@ void attend(const AttendArgs& a) {
     if (st.first < a.chunk_begin) st.first = a.chunk_begin;
     if (st.end > chunk_end) st.end = chunk_end;
     if (st.first < st.end) {
-      first = st.first < first ? st.first : first;
-      end = st.end > end ? st.end : end;
+      all.begin = st.first < all.begin ? st.first : all.begin;
+      all.end = st.end > all.end ? st.end : all.end;
     }
-    const float* q = a.q + i / a.group * a.q_token_stride + i % a.group * a.d_k;
+  }
+  return all;
+}
+inline const float* query_row(const AttendArgs& a, uint32_t i) {
+  return a.q + i / a.group * a.q_token_stride + i % a.group * a.d_k;
+}
+
+// Keys of a tile from `tile` on that are looked at: those beyond the last visible one have p = 0, and whole groups of 32 of them change
+// nothing.
+struct TileKeys {
+  uint32_t columns;  // of q.K, a multiple of 16
+  uint32_t depth;    // of p V, 32 or 64
+  TileKeys(uint32_t tile, uint32_t end) {
+    const uint32_t used = end - tile < kAttendTile ? end - tile : kAttendTile;
+    columns = (used + 15) / 16 * 16;
+    depth = used <= 32 ? 32 : 64;
+  }
+};
+
+// Scores of all rows [row][64], of which only the first `columns` are there, to probabilities.
+inline void softmax_rows(const AttendArgs& a, RowState* state, float* scores, uint32_t tile,
+                         uint32_t columns) {
+  for (uint32_t i = 0; i < a.n_tokens * a.group; ++i) {
+    float* s = scores + i * kAttendTile;
+    for (uint32_t c = columns; c < kAttendTile; ++c) s[c] = 0.0f;
+    softmax_row(a, state[i], s, tile);
+  }
+}
+
+void attend(const AttendArgs& a) {
+  const uint32_t n_rows = a.n_tokens * a.group;
+  const uint32_t q_stride = pad_to_16(a.d_k);
+  AttendScratch w;
+  w.q = reinterpret_cast<float*>(a.scratch);
+  w.s = w.q + size_t{kMaxAttendRows} * q_stride;
+
+  RowState state[kMaxAttendRows];
+  const VisibleKeys keys = begin_rows(a, state);
+  for (uint32_t i = 0; i < n_rows; ++i) {
+    const float* q = query_row(a, i);
     float* to = w.q + i * q_stride;
     if (a.k_codec == RowCodec::bf16) {
       for (uint32_t j = 0; j < a.d_k; ++j) to[j] = round_bf16(q[j]);
@@ -271,10 +300,10 @@ void attend(const AttendArgs& a) {
   const size_t k_line = size_t{t_block} * (a.k_codec == RowCodec::f16 ? 2 : 4);  // bf16: pairs of d
   const size_t v_line =
       size_t{pad_to_16(a.d_v)} * (a.v_codec == RowCodec::f16 ? 2 : 4);  // bf16: pairs of keys
-  const uint32_t first_tile = first == UINT32_MAX ? chunk_end : first / kAttendTile * kAttendTile;
   const uint32_t n_blocks = kAttendTile / t_block;
   const auto blocks_of = [&](uint32_t tile) { return a.blocks + (tile - a.chunk_begin) / t_block; };
-  for (uint32_t tile = first_tile; tile < end; tile += kAttendTile) {
+  for (uint32_t tile = keys.begin / kAttendTile * kAttendTile; tile < keys.end;
+       tile += kAttendTile) {
     const uint8_t* k_base[4];
     const uint8_t* v_base[4];
     Lines k_lines[4];
@@ -285,18 +314,12 @@ void attend(const AttendArgs& a) {
     }
     const auto log2_block = static_cast<uint32_t>(__builtin_ctz(t_block));
     const Lines v_lines = {v_base,
-                           tile + kAttendTile < end ? blocks_of(tile + kAttendTile) : k_base,
+                           tile + kAttendTile < keys.end ? blocks_of(tile + kAttendTile) : k_base,
                            v_pairs ? log2_block - 1 : log2_block, v_line};
-    // Keys beyond the last visible one have p = 0: whole groups of 32 of them change nothing.
-    const uint32_t used = end - tile < kAttendTile ? end - tile : kAttendTile;
-    const uint32_t depth = used <= 32 ? 32 : 64;
-    all_rows(a, w, state, n_rows, q_stride, k_lines, (used + 15) / 16 * 16, depth, v_lines, false);
-    for (uint32_t i = 0; i < n_rows; ++i) {
-      float* s = w.s + i * kAttendTile;
-      for (uint32_t c = (used + 15) / 16 * 16; c < kAttendTile; ++c) s[c] = 0.0f;
-      softmax_row(a, state[i], s, tile);
-    }
-    all_rows(a, w, state, n_rows, q_stride, k_lines, 0, depth, v_lines, true);
+    const TileKeys seen(tile, keys.end);
+    all_rows(a, w, state, n_rows, q_stride, k_lines, seen.columns, seen.depth, v_lines, false);
+    softmax_rows(a, state, w.s, tile, seen.columns);
+    all_rows(a, w, state, n_rows, q_stride, k_lines, 0, seen.depth, v_lines, true);
   }
   for (uint32_t i = 0; i < n_rows; ++i) {
     float* part = a.parts + i * a.part_stride;

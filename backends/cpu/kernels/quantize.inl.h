@@ -1,4 +1,22 @@
-// Rounding of activations to int8 (quant/activation.h says what; its scalar function is the reference).
+// Rounding of activations (quant/activation.h says what; its scalar function is the reference).
+
+inline float round_bf16(float x) {
+  const uint32_t u = float_bits(x);
+  const uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) & 0xffff0000u;
+  const uint32_t quiet = (u & 0xffff0000u) | 0x400000u;
+  return float_from_bits((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
+}
+inline uint16_t bf16_bits(float x) {
+  return static_cast<uint16_t>(float_bits(round_bf16(x)) >> 16);
+}
+
+inline void split(const float* x, const ActivationForm& f, uint8_t* row) {
+  auto* high = reinterpret_cast<uint16_t*>(row);
+  auto* low = reinterpret_cast<uint16_t*>(row + f.low_at);
+  for (uint32_t i = 0; i < f.k; ++i) high[i] = bf16_bits(x[i]);
+  for (uint32_t i = 0; i < f.k; ++i) low[i] = bf16_bits(x[i] - round_bf16(x[i]));
+  for (uint32_t i = f.k; i < f.low_at / 2; ++i) high[i] = low[i] = 0;
+}
 
 // Of 16 values q: the sum of those at 0, 1 mod 4 and of those at 2, 3 mod 4. Bytes are biased to be unsigned and added in lanes of 16 bits.
 struct PairSums {
@@ -18,6 +36,10 @@ inline PairSums pair_sums(const int8_t* q) {
 }
 
 void quantize(const float* x, const ActivationForm& f, uint8_t* row) {
+  if (f.group == kSplitGroup) {
+    split(x, f, row);
+    return;
+  }
   auto* q = reinterpret_cast<int8_t*>(row);
   auto* dx = reinterpret_cast<float*>(row + f.dx_at);
   const uint32_t group = f.group;

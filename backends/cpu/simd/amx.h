@@ -38,3 +38,9 @@ template <int kC, int kA, int kB>
 inline void multiply_unsigned_tiles() {
   __asm__ volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
 }
+
+// C[m][n] += even chain + odd chain of A[m][2 k + ..] B[k][n][..] in bf16 pairs, C in float (docs/NUMERICS.md, class b16).
+template <int kC, int kA, int kB>
+inline void multiply_bf16_tiles() {
+  __asm__ volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kC), "i"(kA), "i"(kB));
+}

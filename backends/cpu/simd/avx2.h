@@ -67,6 +67,7 @@ inline float sum(const F& x) {
   return _mm_cvtss_f32(_mm_add_ss(t2, _mm_movehdup_ps(t2)));
 }
 
-inline constexpr int kAttendRowsAtOnce = 6;  // 12 accumulators, a line in 2, a mask: 15 of 16
+inline constexpr uint32_t kSuperblocksAhead = 1;  // that weights are asked for
+inline constexpr int kAttendRowsAtOnce = 6;       // 12 accumulators, a line in 2, a mask: 15 of 16
 inline constexpr int kAttendRowsSideBySide = 2;
 inline constexpr int kFloatRowsAtOnce = 6;  // 12 accumulators, 2 weights

@@ -37,6 +37,7 @@ inline float sum(const F& x) {
   return _mm_cvtss_f32(_mm_add_ss(t2, _mm_movehdup_ps(t2)));
 }
 
+inline constexpr uint32_t kSuperblocksAhead = 3;  // that weights are asked for
 inline constexpr int kAttendRowsAtOnce = 8;
 inline constexpr int kAttendRowsSideBySide = 8;  // 16 accumulators of 32 registers
 inline constexpr int kFloatRowsAtOnce = 12;      // 12 accumulators: latency 4 x 2 pipes

@@ -68,6 +68,7 @@ inline float sum(const F& x) {
   return vget_lane_f32(t2, 0) + vget_lane_f32(t2, 1);
 }
 
-inline constexpr int kAttendRowsAtOnce = 4;  // 16 accumulators of 32 registers, a line in 4
+inline constexpr uint32_t kSuperblocksAhead = 1;  // that weights are asked for
+inline constexpr int kAttendRowsAtOnce = 4;       // 16 accumulators of 32 registers, a line in 4
 inline constexpr int kAttendRowsSideBySide = 2;
 inline constexpr int kFloatRowsAtOnce = 4;

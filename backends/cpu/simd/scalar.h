@@ -95,7 +95,8 @@ inline float sum(const F& a) {
   return t[0];
 }
 
-inline constexpr int kAttendRowsAtOnce = 2;  // query rows per register tile
+inline constexpr uint32_t kSuperblocksAhead = 1;  // that weights are asked for
+inline constexpr int kAttendRowsAtOnce = 2;       // query rows per register tile
 inline constexpr int kAttendRowsSideBySide =
     0;  // of these the rows that keep both chains of class b16 at once
 inline constexpr int kFloatRowsAtOnce = 4;  // input rows per register tile of float32 linears

@@ -5,5 +5,7 @@
 #include "backends/cpu/isa/amx/linear_tiles.inl.h"
 #include "backends/cpu/isa/amx/types_k.inl.h"
 #include "backends/cpu/isa/amx/types_32.inl.h"
+#include "backends/cpu/isa/amx/linear_bf16.inl.h"
+#include "backends/cpu/isa/amx/attention.inl.h"
 #include "backends/cpu/isa/amx/table.inl.h"
 // clang-format on

@@ -10,7 +10,10 @@
 //   T::kBytes, T::Expanded, T::expand     as for kernels/linear_a8.inl.h
 //   T::Few                                the type of avx512/linear_k.inl.h or linear_32.inl.h that takes fewer rows
 //   T::kDepth                             k of one product of tiles
-//   T::superblock<N>                      acc of N blocks of rows with one superblock
+//   T::n_parts                            how often a superblock fills the tiles
+//   T::multiply<N>                        renews the tiles and makes the products of a step; calls `between` a few times
+//   T::kJoinedAtOnce                      rows, a divisor of 16, that are joined between products
+//   T::Join                               a row's sum with what a step's tiles said
 
 constexpr uint32_t kTileRows = 16;
 
@@ -23,59 +26,68 @@ struct alignas(64) TileConfig {
 static_assert(sizeof(TileConfig) == 64);
 
 // The registers' shapes, until release_tiles(). No object with a destructor does that: the code for exceptions would be an export.
+// rows: of the input's tiles and the sums'; kDepth: bytes of the input's.
 template <uint32_t kDepth>
-inline void shape_tiles() {
+inline void shape_tiles(uint32_t rows = kTileRows) {
   TileConfig config;
   for (uint32_t t = 0; t < 8; ++t) {
     const bool is_a = t == 4 || t == 5, is_b = t == 6 || t == 7;
     config.row_bytes[t] = is_a ? kDepth : 64;
-    config.rows[t] = is_b ? kDepth / 4 : kTileRows;
+    config.rows[t] = static_cast<uint8_t>(is_b ? kDepth / 4 : rows);
   }
   load_tile_config(&config);
 }
 
-using TileSums = int32_t[kTileRows][kPanelRows];
+using TileSums = int32_t[kTileRows][kPanelRows];  // of a block of rows and a plane
 using RowSums = float[kTileRows][kPanelRows];
 
-inline const uint8_t* tile_input(const LinearArgs& a, uint32_t row, uint32_t k) {
-  return a.in + row * a.in_stride + k;
+template <int kTile>
+inline void store_sums(TileSums& to) {
+  store_tile<kTile>(to[0], sizeof(int32_t) * kPanelRows);
 }
 
-template <uint32_t N, uint32_t kPlanes = 2>
-inline void clear_tiles() {
-  zero_tile<0>();
-  if constexpr (kPlanes == 2) zero_tile<1>();
-  if constexpr (N == 2) zero_tile<2>();
-  if constexpr (N == 2 && kPlanes == 2) zero_tile<3>();
-}
-template <uint32_t N, uint32_t kPlanes = 2>
-inline void store_tiles(TileSums (*sums)[2]) {
-  constexpr size_t kStride = sizeof(int32_t) * kPanelRows;
-  store_tile<0>(sums[0][0], kStride);
-  if constexpr (kPlanes == 2) store_tile<1>(sums[0][1], kStride);
-  if constexpr (N == 2) store_tile<2>(sums[1][0], kStride);
-  if constexpr (N == 2 && kPlanes == 2) store_tile<3>(sums[1][1], kStride);
-}
-
-// Blocks of rows block .. block + N - 1 over one stripe, added to a.out. The last block of the input begins early, so that it has 16
-// rows too: those that the block before has are computed again, and left out here.
+// N blocks of rows over one stripe, added to a.out. Tiles work first and vectors then: a product of tiles takes the second port of the
+// 512-bit vectors, so that doing both at once gains nothing.
 template <class T, uint32_t N>
-void tile_stripe(const LinearArgs& a, const typename T::Expanded* e, uint32_t block, uint32_t begin,
-                 uint32_t end) {
-  const uint32_t last = a.n_rows - kTileRows;
-  uint32_t row[N];
+void tile_stripe(const LinearArgs& a, const typename T::Expanded* e, const uint32_t* row,
+                 const uint32_t* skip, uint32_t begin, uint32_t end) {
+  alignas(64) TileSums sums[N][T::kPlanes];
   alignas(64) RowSums acc[N];
-  for (uint32_t t = 0; t < N; ++t) {
-    const uint32_t first = (block + t) * kTileRows;
-    row[t] = first < last ? first : last;
-    for (float* sums : acc[t]) store(sums, zero());
-  }
-  for (uint32_t b = begin; b < end; ++b) T::template superblock<N>(a, row, e[b - begin], b, acc);
-  for (uint32_t t = 0; t < N; ++t)
-    for (uint32_t i = (block + t) * kTileRows - row[t]; i < kTileRows; ++i) {
-      float* out = a.out + (row[t] + i) * kPanelRows;
-      store(out, add(load(out), load(acc[t][i])));
+  const uint8_t* in[N];
+  for (uint32_t t = 0; t < N; ++t) in[t] = a.in + row[t] * a.in_stride;
+  for (uint32_t b = begin; b < end; ++b) {
+    T::template multiply<N>(a, in, e[b - begin], b, sums);
+    const typename T::Join join(a, e[b - begin], b);
+    for (uint32_t t = 0; t < N; ++t) {
+      const uint8_t* x = in[t];
+      for (uint32_t i = 0; i < kTileRows; ++i, x += a.in_stride) {
+        const __m512 before = b == begin ? _mm512_setzero_ps() : _mm512_load_ps(acc[t][i]);
+        _mm512_store_ps(acc[t][i], join(x, sums[t], i, before));
+      }
     }
+  }
+  for (uint32_t t = 0; t < N; ++t)
+    for (uint32_t i = skip[t]; i < kTileRows; ++i) {
+      float* out = a.out + (row[t] + i) * kPanelRows;
+      _mm512_store_ps(out, _mm512_add_ps(_mm512_load_ps(out), _mm512_load_ps(acc[t][i])));
+    }
+}
+
+// The last block of the input begins early, so that it has 16 rows too: those that the block before has are computed again, and left out.
+template <class T, uint32_t N>
+uint32_t tile_blocks(const LinearArgs& a, const typename T::Expanded* e, uint32_t block,
+                     uint32_t begin, uint32_t end) {
+  const uint32_t n_blocks = (a.n_rows + kTileRows - 1) / kTileRows, last = a.n_rows - kTileRows;
+  for (; block + N <= n_blocks; block += N) {
+    uint32_t row[N], skip[N];
+    for (uint32_t t = 0; t < N; ++t) {
+      const uint32_t first = (block + t) * kTileRows;
+      row[t] = first < last ? first : last;
+      skip[t] = first - row[t];
+    }
+    tile_stripe<T, N>(a, e, row, skip, begin, end);
+  }
+  return block;
 }
 
 template <class T>
@@ -86,14 +98,13 @@ void linear_tiles(const LinearArgs& a) {
   }
   clear_sums(a);
   shape_tiles<T::kDepth>();
-  const uint32_t n_super = n_superblocks(a.k), n_blocks = (a.n_rows + kTileRows - 1) / kTileRows;
+  const uint32_t n_super = n_superblocks(a.k);
   for (uint32_t s = 0; s < kStripes; ++s) {
     const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     if (begin == end) continue;
     const typename T::Expanded* e = expand_stripe<T>(a, begin, end);
-    uint32_t block = 0;
-    for (; block + 2 <= n_blocks; block += 2) tile_stripe<T, 2>(a, e, block, begin, end);
-    if (block < n_blocks) tile_stripe<T, 1>(a, e, block, begin, end);
+    const uint32_t block = tile_blocks<T, T::kBlocks>(a, e, 0, begin, end);
+    if constexpr (T::kBlocks > 1) tile_blocks<T, 1>(a, e, block, begin, end);
   }
   release_tiles();
 }

@@ -5,6 +5,7 @@ template <int kBits, bool kMin, int kBias>
 struct TileB32 {
   using Few = B32<kBits, kMin, kBias>;
   static constexpr uint32_t kBytes = Few::kBytes, kDepth = 32;
+  static constexpr uint32_t kPlanes = 8, kBlocks = 1;  // a plane for each block of the superblock
   using Expanded = Expanded32;
 
   static void expand(const uint8_t* sb, uint32_t n, Expanded& e) {
@@ -23,47 +24,70 @@ struct TileB32 {
     }
   }
 
-  // kPlanes blocks of superblock b, from block j on.
-  template <uint32_t N, uint32_t kPlanes>
-  static void blocks(const LinearArgs& a, const uint32_t* row, const Expanded& e, uint32_t b,
-                     uint32_t j, RowSums* acc) {
-    alignas(64) TileSums sums[N][2];
-    const uint32_t k = b * 256 + j * 32;
-    clear_tiles<N, kPlanes>();
-    load_tile<6>(e.code[j * 8], 64);
-    load_tile<4>(tile_input(a, row[0], k), a.in_stride);
-    multiply_signed_tiles<0, 4, 6>();
-    if constexpr (N == 2) {
-      load_tile<5>(tile_input(a, row[1], k), a.in_stride);
-      multiply_signed_tiles<2, 5, 6>();
-    }
-    if constexpr (kPlanes == 2) {
-      load_tile<7>(e.code[j * 8 + 8], 64);
-      load_tile<4>(tile_input(a, row[0], k + 32), a.in_stride);
-      multiply_signed_tiles<1, 4, 7>();
-      if constexpr (N == 2) {
-        load_tile<5>(tile_input(a, row[1], k + 32), a.in_stride);
-        multiply_signed_tiles<3, 5, 7>();
-      }
-    }
-    store_tiles<N, kPlanes>(sums);
-    for (uint32_t t = 0; t < N; ++t)
-      for (uint32_t i = 0; i < kTileRows; ++i) {
-        const InputRows<1> in(a, row[t] + i);
-        __m512 sum = _mm512_load_ps(acc[t][i]);
-        for (uint32_t p = 0; p < kPlanes; ++p)
-          sum = Few::joined(a, in, 0, e.d[j + p], kMin ? e.m[j + p] : _mm512_setzero_ps(),
-                            b * 8 + j + p, _mm512_cvtepi32_ps(load512(sums[t][p][i])), sum);
-        _mm512_store_ps(acc[t][i], sum);
-      }
+  static uint32_t n_blocks(uint32_t k, uint32_t b) {
+    const uint32_t left = (k - b * 256) / 32;
+    return left < 8 ? left : 8;
   }
 
-  template <uint32_t N>
-  static void superblock(const LinearArgs& a, const uint32_t* row, const Expanded& e, uint32_t b,
-                         RowSums* acc) {
-    const uint32_t left = (a.k - b * 256) / 32, n = left < 8 ? left : 8;
-    uint32_t j = 0;
-    for (; j + 2 <= n; j += 2) blocks<N, 2>(a, row, e, b, j, acc);
-    if (j < n) blocks<N, 1>(a, row, e, b, j, acc);
+  // Block j, into tile j mod 4, whose sums are of block j - 4 until then.
+  template <uint32_t j>
+  static void multiply_block(const LinearArgs& a, const uint8_t* in, const Expanded& e,
+                             TileSums* sums) {
+    constexpr int kSums = j % 4, kA = 4 + j % 2, kB = 6 + j % 2;
+    load_tile<kA>(in + j * 32, a.in_stride);
+    load_tile<kB>(e.code[j * 8], 64);
+    if constexpr (j >= 4) store_sums<kSums>(sums[j - 4]);
+    zero_tile<kSums>();
+    multiply_signed_tiles<kSums, kA, kB>();
   }
+  template <uint32_t j>
+  static void multiply_blocks(const LinearArgs& a, const uint8_t* in, const Expanded& e, uint32_t n,
+                              TileSums* sums) {
+    if constexpr (j < kPlanes) {
+      if (j == n) return;
+      multiply_block<j>(a, in, e, sums);
+      multiply_blocks<j + 1>(a, in, e, n, sums);
+    }
+  }
+  // The last block whose sums are in the tile.
+  template <uint32_t kSums>
+  static void store_last(uint32_t n, TileSums* sums) {
+    if (kSums < n) store_sums<kSums>(sums[(n - 1 - kSums) / 4 * 4 + kSums]);
+  }
+  template <uint32_t N>
+  static void multiply(const LinearArgs& a, const uint8_t* const* in, const Expanded& e, uint32_t b,
+                       TileSums (*sums)[kPlanes]) {
+    static_assert(N == 1);
+    const uint32_t n = n_blocks(a.k, b);
+    multiply_blocks<0>(a, in[0] + b * 256, e, n, sums[0]);
+    store_last<0>(n, sums[0]);
+    store_last<1>(n, sums[0]);
+    store_last<2>(n, sums[0]);
+    store_last<3>(n, sums[0]);
+  }
+
+  struct Join {
+    const Expanded& e;
+    size_t dx_at, sum_at;
+    uint32_t n;
+    Join(const LinearArgs& a, const Expanded& expanded, uint32_t b)
+        : e(expanded),
+          dx_at(a.form->dx_at + b * 32),
+          sum_at(a.form->sum_at + b * 32),
+          n(n_blocks(a.k, b)) {}
+    __m512 block(const uint8_t* row, const TileSums* sums, uint32_t i, uint32_t j,
+                 __m512 acc) const {
+      return Few::joined(e.d[j], kMin ? e.m[j] : _mm512_setzero_ps(), row + dx_at + j * 4,
+                         row + sum_at + j * 4, _mm512_cvtepi32_ps(load512(sums[j][i])), acc);
+    }
+    __m512 operator()(const uint8_t* row, const TileSums* sums, uint32_t i, __m512 acc) const {
+      if (n == 8) {
+#pragma GCC unroll 8
+        for (uint32_t j = 0; j < 8; ++j) acc = block(row, sums, i, j, acc);
+      } else {
+        for (uint32_t j = 0; j < n; ++j) acc = block(row, sums, i, j, acc);
+      }
+      return acc;
+    }
+  };
 };

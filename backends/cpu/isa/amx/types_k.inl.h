@@ -40,46 +40,45 @@ inline void store_products(Planes& w, uint32_t line, const Quads& c, const SubSc
   }
 }
 
-// sums[block][plane] of superblock b.
-template <uint32_t N>
-inline void multiply_planes(const LinearArgs& a, const uint32_t* row, uint32_t b, const Planes& w,
-                            TileSums (*sums)[2]) {
-  clear_tiles<N>();
-  for (uint32_t k = 0; k < 256; k += 64) {
-    load_tile<6>(w.low[k / 4], 64);
-    load_tile<4>(tile_input(a, row[0], b * 256 + k), a.in_stride);
-    multiply_unsigned_tiles<0, 4, 6>();
-    load_tile<7>(w.high[k / 4], 64);
-    multiply_signed_tiles<1, 4, 7>();
-    if constexpr (N == 2) {
-      load_tile<5>(tile_input(a, row[1], b * 256 + k), a.in_stride);
-      multiply_unsigned_tiles<2, 5, 6>();
-      multiply_signed_tiles<3, 5, 7>();
-    }
-  }
-  store_tiles<N>(sums);
-}
-// I of row i.
-inline __m512i joined_planes(const TileSums* sums, uint32_t i) {
-  return _mm512_add_epi32(_mm512_slli_epi32(load512(sums[1][i]), 8), load512(sums[0][i]));
-}
+// What both types have in common: two blocks of rows times two planes fill the tiles of sums.
+struct TilePlanes {
+  static constexpr uint32_t kDepth = 64, kPlanes = 2, kBlocks = 2;
 
-// A superblock of N tiles joins their sums; Few is the type for few rows, scales what its joined() takes.
-template <class Few, uint32_t N, class Scales>
-inline void add_planes(const LinearArgs& a, const uint32_t* row, const Planes& w,
-                       const Scales& scales, uint32_t b, RowSums* acc) {
-  alignas(64) TileSums sums[N][2];
-  multiply_planes<N>(a, row, b, w, sums);
-  for (uint32_t t = 0; t < N; ++t)
-    for (uint32_t i = 0; i < kTileRows; ++i)
-      _mm512_store_ps(acc[t][i], Few::joined(a, InputRows<1>(a, row[t] + i), 0, scales, b,
-                                             joined_planes(sums[t], i), _mm512_load_ps(acc[t][i])));
-}
+  template <uint32_t N, class Expanded>
+  static void multiply(const LinearArgs& a, const uint8_t* const* in, const Expanded& e, uint32_t b,
+                       TileSums (*sums)[kPlanes]) {
+    zero_tile<0>();
+    zero_tile<1>();
+    if constexpr (N == 2) zero_tile<2>();
+    if constexpr (N == 2) zero_tile<3>();
+#pragma GCC unroll 4
+    for (uint32_t k = 0; k < 256; k += 64) {
+      load_tile<6>(e.w.low[k / 4], 64);
+      load_tile<4>(in[0] + b * 256 + k, a.in_stride);
+      multiply_unsigned_tiles<0, 4, 6>();
+      load_tile<7>(e.w.high[k / 4], 64);
+      multiply_signed_tiles<1, 4, 7>();
+      if constexpr (N == 2) {
+        load_tile<5>(in[1] + b * 256 + k, a.in_stride);
+        multiply_unsigned_tiles<2, 5, 6>();
+        multiply_signed_tiles<3, 5, 7>();
+      }
+    }
+    store_sums<0>(sums[0][0]);
+    store_sums<1>(sums[0][1]);
+    if constexpr (N == 2) store_sums<2>(sums[1][0]);
+    if constexpr (N == 2) store_sums<3>(sums[1][1]);
+  }
+  // I of row i.
+  static __m512i joined(const TileSums* sums, uint32_t i) {
+    return _mm512_add_epi32(_mm512_slli_epi32(load512(sums[1][i]), 8), load512(sums[0][i]));
+  }
+};
 
 template <bool kFive>
-struct TileK4 {
+struct TileK4 : TilePlanes {
   using Few = K4<kFive>;
-  static constexpr uint32_t kBytes = Few::kBytes, kDepth = 64;
+  static constexpr uint32_t kBytes = Few::kBytes;
   struct Expanded {
     Planes w;
     K4Scales scales;
@@ -95,16 +94,20 @@ struct TileK4 {
                           scale);
     }
   }
-  template <uint32_t N>
-  static void superblock(const LinearArgs& a, const uint32_t* row, const Expanded& e, uint32_t b,
-                         RowSums* acc) {
-    add_planes<Few, N>(a, row, e.w, e.scales, b, acc);
-  }
+  struct Join {
+    const K4Scales& scales;
+    size_t dx_at, sums_at;
+    Join(const LinearArgs& a, const Expanded& e, uint32_t b)
+        : scales(e.scales), dx_at(a.form->dx_at + b * 4), sums_at(a.form->sum_at + b * 16) {}
+    __m512 operator()(const uint8_t* row, const TileSums* sums, uint32_t i, __m512 acc) const {
+      return Few::joined(scales, row + sums_at, row + dx_at, joined(sums, i), acc);
+    }
+  };
 };
 
-struct TileK6 {
+struct TileK6 : TilePlanes {
   using Few = K6;
-  static constexpr uint32_t kBytes = Few::kBytes, kDepth = 64;
+  static constexpr uint32_t kBytes = Few::kBytes;
   struct Expanded {
     Planes w;
     __m512 d;
@@ -122,9 +125,13 @@ struct TileK6 {
     }
     e.d = half_scales(sb + Few::At::kDAt);
   }
-  template <uint32_t N>
-  static void superblock(const LinearArgs& a, const uint32_t* row, const Expanded& e, uint32_t b,
-                         RowSums* acc) {
-    add_planes<Few, N>(a, row, e.w, e.d, b, acc);
-  }
+  struct Join {
+    __m512 d;
+    size_t dx_at;
+    Join(const LinearArgs& a, const Expanded& e, uint32_t b)
+        : d(e.d), dx_at(a.form->dx_at + b * 4) {}
+    __m512 operator()(const uint8_t* row, const TileSums* sums, uint32_t i, __m512 acc) const {
+      return Few::joined(d, row + dx_at, joined(sums, i), acc);
+    }
+  };
 };

@@ -3,6 +3,7 @@ constexpr KernelTable make_avx2_table(const char* name) {
   KernelTable t = make_table(name, "f32",
                              {.a8_macs_per_ns = 80,
                               .f32_macs_per_ns = 20,
+                              .attend_macs_per_ns = 20,
                               .rows_macs_per_ns = 55,
                               .rows_expand_ns = 0.1f});
   set_packed<B32Nibbles>(t);

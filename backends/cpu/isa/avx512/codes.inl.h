@@ -7,6 +7,11 @@ inline __m512i broadcast4(const void* p) {
   __builtin_memcpy(&v, p, 4);
   return _mm512_set1_epi32(v);
 }
+inline __m512 broadcast_float(const void* p) {
+  float v;
+  __builtin_memcpy(&v, p, 4);
+  return _mm512_set1_ps(v);
+}
 inline __m512i low4(__m512i v) { return _mm512_and_si512(v, _mm512_set1_epi8(15)); }
 inline __m512i high4(__m512i v) { return low4(_mm512_srli_epi16(v, 4)); }
 inline __m512 half_scales(const uint8_t* p) {

@@ -17,13 +17,11 @@ struct B32 {
   static __m512i plane(const uint8_t* sb, uint32_t n, uint32_t j) {
     return kBits == 5 ? load512(sb + n * At::kHighAt + j * 64) : _mm512_setzero_si512();
   }
-  // acc with a block of row i, its number counted from the row's begin.
-  template <int R>
-  static __m512 joined(const LinearArgs& a, const InputRows<R>& in, int i, __m512 d, __m512 m,
-                       uint32_t block, __m512 value, __m512 acc) {
-    const __m512 dx = _mm512_set1_ps(in.dx(a, i)[block]);
-    if constexpr (kMin)
-      acc = _mm512_fmadd_ps(_mm512_mul_ps(m, dx), _mm512_set1_ps(in.sum_f32(a, i)[block]), acc);
+  // acc with a block of a row: its dx, its sum of q, and the block's sum.
+  static __m512 joined(__m512 d, __m512 m, const void* dx_at, const void* sum_at, __m512 value,
+                       __m512 acc) {
+    const __m512 dx = broadcast_float(dx_at);
+    if constexpr (kMin) acc = _mm512_fmadd_ps(_mm512_mul_ps(m, dx), broadcast_float(sum_at), acc);
     return _mm512_fmadd_ps(_mm512_mul_ps(d, dx), value, acc);
   }
   static const uint8_t* d_at(const uint8_t* sb, uint32_t n, uint32_t j) {
@@ -82,7 +80,7 @@ struct B32 {
         if constexpr (kBias != 0)
           value = _mm512_fnmadd_ps(_mm512_set1_ps(kBias),
                                    _mm512_set1_ps(in.sum_f32(a, i)[b * 8 + j]), value);
-        acc[i] = joined(a, in, i, d, m, b * 8 + j, value, acc[i]);
+        acc[i] = joined(d, m, in.dx(a, i) + b * 8 + j, in.sum_f32(a, i) + b * 8 + j, value, acc[i]);
       }
     }
   }

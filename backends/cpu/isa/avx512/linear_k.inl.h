@@ -50,17 +50,16 @@ struct K4 {
   static __m512i plane(const uint8_t* sb, uint32_t g) {
     return kFive ? load512(sb + At::kHighAt + g * 64) : _mm512_setzero_si512();
   }
-  // acc with superblock b of row i.
-  template <int R>
-  static __m512 joined(const LinearArgs& a, const InputRows<R>& in, int i, const K4Scales& s,
-                       uint32_t b, __m512i isum, __m512 acc) {
-    const int16_t* sums = in.sum_i16(a, i) + b * 8;
+  // acc with a superblock of a row: its 8 sums of q, its dx, and I.
+  static __m512 joined(const K4Scales& s, const void* sums, const void* dx, __m512i isum,
+                       __m512 acc) {
+    const auto* pairs = static_cast<const uint8_t*>(sums);
     __m512i jsum = _mm512_setzero_si512();
     for (int j = 0; j < 4; ++j)
-      jsum = _mm512_dpwssd_epi32(jsum, s.min[j], broadcast4(sums + 2 * j));
+      jsum = _mm512_dpwssd_epi32(jsum, s.min[j], broadcast4(pairs + 4 * j));
     const __m512 t = _mm512_fmsub_ps(s.d, _mm512_cvtepi32_ps(isum),
                                      _mm512_mul_ps(s.dmin, _mm512_cvtepi32_ps(jsum)));
-    return _mm512_fmadd_ps(t, _mm512_set1_ps(in.dx(a, i)[b]), acc);
+    return _mm512_fmadd_ps(t, broadcast_float(dx), acc);
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t g = 0; g < 8; ++g)
@@ -100,7 +99,8 @@ struct K4 {
         isum[i] = _mm512_add_epi32(isum[i], _mm512_mullo_epi32(dot[i], s.scale[g]));
     }
 #pragma GCC unroll 8
-    for (int i = 0; i < R; ++i) acc[i] = joined(a, in, i, s, b, isum[i], acc[i]);
+    for (int i = 0; i < R; ++i)
+      acc[i] = joined(s, in.sum_i16(a, i) + b * 8, in.dx(a, i) + b, isum[i], acc[i]);
   }
 };
 
@@ -112,11 +112,8 @@ struct K6 {
   static __m512i scale(const uint8_t* sb, uint32_t j) {
     return _mm512_cvtepi8_epi32(load128(sb + At::kScalesAt + 16 * j));
   }
-  template <int R>
-  static __m512 joined(const LinearArgs& a, const InputRows<R>& in, int i, __m512 d, uint32_t b,
-                       __m512i isum, __m512 acc) {
-    return _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum)),
-                           _mm512_set1_ps(in.dx(a, i)[b]), acc);
+  static __m512 joined(__m512 d, const void* dx, __m512i isum, __m512 acc) {
+    return _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum)), broadcast_float(dx), acc);
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t j = 0; j < 16; ++j) {
@@ -165,6 +162,6 @@ struct K6 {
     }
     const __m512 d = kExpanded ? e->d : half_scales(sb + At::kDAt);
 #pragma GCC unroll 8
-    for (int i = 0; i < R; ++i) acc[i] = joined(a, in, i, d, b, isum[i], acc[i]);
+    for (int i = 0; i < R; ++i) acc[i] = joined(d, in.dx(a, i) + b, isum[i], acc[i]);
   }
 };
