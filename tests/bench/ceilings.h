@@ -12,8 +12,9 @@ namespace llmrt::bench {
 
 // Work that one thread repeats. scratch is the thread's own: kScratchBytes, aligned to as many, written to before.
 struct Loop {
-  const char* name;  // "int8_vnni_zmm": type of the factors, instruction, register
-  double giga_ops;   // of one call; a multiply-add is two
+  // "int8_vnni_zmm": type of the factors, instruction, register. int8_maddubs_paddw_ymm needs factors of 4 bits by 8, other int8 take any
+  const char* name;
+  double giga_ops;  // of one call; a multiply-add is two
   void (*call)(uint8_t* scratch);
 };
 inline constexpr size_t kScratchBytes = size_t{512} << 10;

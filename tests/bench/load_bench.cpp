@@ -79,7 +79,10 @@ std::shared_ptr<LoadedModel> time_loading(const char* what, const std::string& p
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) return 2;
+  if (argc < 2 || argc > 4) {
+    std::fprintf(stderr, "usage: load_bench MODEL.gguf [threads] [FOLDER]\n");
+    return 2;
+  }
   const std::string path = argv[1];
   const auto n_workers = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2;
   ModelOptions options;

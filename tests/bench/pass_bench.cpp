@@ -19,7 +19,10 @@ using namespace llmrt;
 using test::take;
 
 int main(int argc, char** argv) {
-  if (argc < 2) return 2;
+  if (argc < 2 || argc > 3) {
+    std::fprintf(stderr, "usage: pass_bench MODEL.gguf [threads]\n");
+    return 2;
+  }
   const auto n_workers = argc > 2 ? static_cast<uint32_t>(std::atoi(argv[2])) : 2;
   cpu::CpuBackend backend(test::make_host(n_workers), cpu::default_kernel_table());
   auto source = take(open_weights(take(source_from_path(argv[1])), {}, ""));
