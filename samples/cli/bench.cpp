@@ -3,6 +3,9 @@
 //   prefill_tps   -p tokens / time from submit to the first token, one sequence, nothing cached
 //   decode_tps    tokens a second over all -b sequences decoding side by side, from -depth tokens of context on
 //   weight_gbps   weight bytes x decode steps a second: how near decoding is to memory bandwidth
+//   load_to_first_token_ms   loading, engine and the first prompt of -p tokens, to its first token: weights that are mapped are read then
+//   kv_bytes      what the KV cache of such sequences has to hold at their ends, as a plan sums it up; of metrics it would depend on when
+//                 they are read
 #include <sys/resource.h>
 
 #include <cstdio>
@@ -29,8 +32,7 @@ struct BenchArgs {
 };
 
 struct Figures {
-  std::vector<double> prefill_tps, ttft_ms, decode_tps;
-  int64_t kv_bytes = 0;
+  std::vector<double> prefill_tps, ttft_ms, decode_tps, load_to_first_token_ms;
 };
 
 // The same "random" ids every time, away from the special tokens at both ends of a vocabulary.
@@ -79,15 +81,26 @@ llmrt_engine_options engine_options(const BenchArgs& args, int tokens, int seque
   return o;
 }
 
-int64_t kv_per_token(const Loaded& loaded, const BenchArgs& args) {
+struct KvSize {
+  int64_t per_token = 0, all = 0;  // bytes
+};
+
+// An automatic kv_budget is for 4 running sequences at most, and for those to the block, the two reserved ones included.
+KvSize kv_size(const BenchArgs& args, const Loaded& loaded) {
+  constexpr int kMostBudgeted = 4;
+  const int sequences = args.n > 0 ? args.batch : 1;
   llmrt_engine_options o;
   llmrt_engine_options_init(&o, sizeof o);
   fill(args.engine, o);
-  return info_of(make_plan(loaded, args.model, o).get()).kv_per_token;
+  o.ctx_tokens = args.n > 0 ? std::max(args.depth, 1) + args.n : args.prompt;
+  o.max_running = std::min(sequences, kMostBudgeted);
+  const llmrt_plan_info plan = info_of(make_plan(loaded, args.model, o).get());
+  return {plan.kv_per_token, plan.kv * sequences / o.max_running};
 }
 
 void time_prefill(const BenchArgs& args, const Loaded& loaded, std::span<const int32_t> tokens,
                   int64_t per_token, Figures& figures) {
+  const double engine_begin = seconds_now();
   const auto engine =
       make_engine(loaded, engine_options(args, args.prompt + 8, 1, false, per_token));
   ProgressBar bar("prefill", ProgressBar::Of::runs);
@@ -95,8 +108,11 @@ void time_prefill(const BenchArgs& args, const Loaded& loaded, std::span<const i
     const double begin = seconds_now();
     const auto request = submit(engine.get(), tokens.first(static_cast<size_t>(args.prompt)), 1);
     finish(request.get(), bar, r, args.repetitions);
-    const double seconds = seconds_now() - begin;
-    if (r == 0) continue;
+    const double end = seconds_now(), seconds = end - begin;
+    if (r == 0) {
+      figures.load_to_first_token_ms = {loaded.load_ms + (end - engine_begin) * 1e3};
+      continue;
+    }
     figures.prefill_tps.push_back(args.prompt / seconds);
     figures.ttft_ms.push_back(usage_of(request.get()).ttft_ms);
   }
@@ -123,14 +139,8 @@ void time_decode(const BenchArgs& args, const Loaded& loaded, std::span<const in
       const llmrt_usage u = usage_of(request.get());
       if (u.decode_ms > 0) tps += 1e3 * (u.generated_tokens - 1) / u.decode_ms;
     }
-    llmrt_metrics m;
-    m.struct_size = sizeof m;
-    check(llmrt_engine_metrics(engine.get(), &m));
-    figures.kv_bytes = std::max(figures.kv_bytes, m.kv_used);
     if (r > 0) figures.decode_tps.push_back(tps);
   }
-  if (figures.kv_bytes == 0)
-    figures.kv_bytes = per_token * args.batch * (static_cast<int64_t>(prompt.size()) + args.n);
 }
 
 std::string line(const char* what, const Json& s, const char* unit) {
@@ -159,11 +169,11 @@ int bench(const BenchArgs& args) {
   const llmrt_model_info info = info_of(loaded.model.get());
   const std::vector<int32_t> tokens =
       some_tokens(static_cast<size_t>(std::max({args.prompt, args.depth, 1})), info.n_vocab);
-  const int64_t per_token = kv_per_token(loaded, args);
+  const KvSize kv = kv_size(args, loaded);
   warn_beyond_training(loaded, args.engine);
   Figures figures;
-  if (args.prompt > 0) time_prefill(args, loaded, tokens, per_token, figures);
-  if (args.n > 0) time_decode(args, loaded, tokens, per_token, figures);
+  if (args.prompt > 0) time_prefill(args, loaded, tokens, kv.per_token, figures);
+  if (args.n > 0) time_decode(args, loaded, tokens, kv.per_token, figures);
   std::vector<double> gbps;
   for (const double tps : figures.decode_tps)
     gbps.push_back(tps / args.batch * static_cast<double>(info.weight_bytes) / 1e9);
@@ -181,9 +191,11 @@ int bench(const BenchArgs& args) {
                      {"decode_tps", stats(figures.decode_tps)},
                      {"ttft_ms", stats(figures.ttft_ms)},
                      {"load_ms", stats({loaded.load_ms})},
+                     {"load_to_first_token_ms", stats(figures.load_to_first_token_ms)},
                      {"peak_rss_bytes", int64_t{use.ru_maxrss} * 1024},
                      {"weight_bytes", info.weight_bytes},
-                     {"kv_bytes", figures.kv_bytes},
+                     {"kv_type", args.engine.kv_type},
+                     {"kv_bytes", kv.all},
                      {"weight_gbps", stats(gbps)}};
   if (args.json) {
     print_json(json);
@@ -196,7 +208,7 @@ int bench(const BenchArgs& args) {
             line("weights", json["weight_gbps"], "GB/s") + "peak memory  " +
             human_bytes(json["peak_rss_bytes"].get<double>()) + ", weights " +
             human_bytes(static_cast<double>(info.weight_bytes)) + ", KV " +
-            human_bytes(static_cast<double>(figures.kv_bytes)) + "\n");
+            human_bytes(static_cast<double>(kv.all)) + "\n");
   return 0;
 }
 

@@ -23,8 +23,8 @@ BOS = 1  # of the model with one, which it puts before every text
 TIMED = {"median", "min", "max"}
 SAMPLE = {"text", "token_ids", "finish"}
 USAGE = {"prompt_tokens", "cached_tokens", "generated_tokens", "seed", "queue_ms", "prefill_ms", "decode_ms", "ttft_ms", "isa"}
-BENCH = {"model", "threads", "isa", "prefill_tps", "decode_tps", "ttft_ms", "load_ms", "peak_rss_bytes", "weight_bytes", "kv_bytes", "weight_gbps"}
-BENCH_TIMED = {"prefill_tps", "decode_tps", "ttft_ms", "load_ms", "weight_gbps"}
+BENCH_TIMED = {"prefill_tps", "decode_tps", "ttft_ms", "load_ms", "load_to_first_token_ms", "weight_gbps"}
+BENCH = {"model", "threads", "isa", "peak_rss_bytes", "weight_bytes", "kv_type", "kv_bytes", *BENCH_TIMED}
 PERPLEXITY = {"perplexity", "running", "windows", "n_scored", "ctx"}
 MODEL = {"arch", "name", "quant", "hash", "n_params", "n_vocab", "n_ctx_train", "n_embd", "n_layer"}
 TENSOR = {"name", "type", "shape", "bytes", "file_offset", "shard"}
@@ -129,6 +129,12 @@ def check_figures(tool, table, model):
     timed = all(set(said[key]) == TIMED and said[key]["median"] > 0 for key in BENCH_TIMED)
     counted = all(said[key] > 0 for key in ("threads", "weight_bytes", "kv_bytes")) and said["peak_rss_bytes"] > said["weight_bytes"]
     expect("bench", BENCH <= set(said) and timed and counted and said["model"] == pathlib.Path(model).name, said)
+    later = said["load_to_first_token_ms"]["median"] - said["load_ms"]["median"]
+    expect("bench, load to first token", later > 0, said)
+    block = 32 * said_by(tool, ["inspect", model, "--json"])[0]["plan"]["kv_per_token"]  # one group of layers
+    for batch, n_blocks in ((2, 2 + 2), (8, 2 * (2 + 4))):  # a sequence of 5 rows: one block; and two reserved ones for each four of them
+        said, _ = said_by(tool, ["bench", model, "-p", "0", "-n", "4", "-b", str(batch), "-r", "1", "--json"])
+        expect("bench, KV", (said["kv_type"], said["kv_bytes"]) == ("bf16", n_blocks * block), (batch, block, said))
 
     said, _ = said_by(tool, ["inspect", model, "--json"])
     expect("inspect", {"model", "metadata", "tensors", "plan"} <= set(said) and MODEL <= set(said["model"]) and PLAN <= set(said["plan"]), said)
