@@ -60,20 +60,23 @@ def bars(title, rows, reference=None):
     return _document(width, bottom + 28, parts)
 
 
-def lines(title, x_label, y_label, series):
-    """series: (name, [(x, Spread)], dashed). Both axes begin at 0."""
+def lines(title, x_label, y_label, series, doubling=False):
+    """series: (name, [(x, Spread)], dashed). Both axes begin at 0; doubling: x from the smallest on, doublings equally wide."""
     left, top, right, bottom, width, height = 70, 40, 480, 300, 720, 350
     points = [(x, s) for _, line, _ in series for x, s in line]
-    x_marks, y_marks = ticks(max(x for x, _ in points)), ticks(max(s.q3 for _, s in points))
+    xs = sorted({x for x, _ in points})
+    x_marks, y_marks = xs if doubling else ticks(xs[-1]), ticks(max(s.q3 for _, s in points))
 
     def at(x, y):
-        return left + x / x_marks[-1] * (right - left), bottom - y / y_marks[-1] * (bottom - top)
+        share = math.log(x / xs[0]) / max(math.log(xs[-1] / xs[0]), 1e-9) if doubling else x / x_marks[-1]
+        return left + share * (right - left), bottom - y / y_marks[-1] * (bottom - top)
 
     parts = [_text(10, 20, title, weight="bold"), _text((left + right) / 2, bottom + 36, x_label, "middle"), _text(10, top - 6, y_label)]
     for mark in x_marks:
         parts += [_line(*at(mark, 0), *at(mark, y_marks[-1]), "#dddddd"), _text(at(mark, 0)[0], bottom + 18, f"{mark:.6g}", "middle")]
     for mark in y_marks:
-        parts += [_line(*at(0, mark), *at(x_marks[-1], mark), "#dddddd"), _text(left - 6, at(0, mark)[1] + 4, f"{mark:.6g}", "end")]
+        y = at(x_marks[-1], mark)[1]
+        parts += [_line(left, y, right, y, "#dddddd"), _text(left - 6, y + 4, f"{mark:.6g}", "end")]
     for i, (name, line, dashed) in enumerate(series):
         colour = COLOURS[i % len(COLOURS)]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(x, s.median) for x, s in sorted(line)))

@@ -12,10 +12,6 @@ def with_quartiles(s):
     return f"{number(s.median)} [{number(s.q1)} to {number(s.q3)}]"
 
 
-def percent(share):
-    return "" if share is None else f"{share * 100:.0f} %"
-
-
 def megabytes(n):
     return f"{n / 1e6:,.0f} MB"
 
@@ -28,14 +24,25 @@ def unit_of(w):
     return "ms" if w.less else "tokens/s"
 
 
+def of_ceiling(row):
+    return "" if row.limit is None else f"{row.share * 100:.0f} % of {row.limit.loop}"
+
+
 def ratio_table(rows, peer):
     body = []
     for row in rows:
         other = next((v for v in row.versus if v.peer == peer), None)
-        body.append([row.model, row.workload.title, unit_of(row.workload), with_quartiles(row.ours), percent(row.share),
+        body.append([row.model, row.workload.title, unit_of(row.workload), with_quartiles(row.ours), of_ceiling(row),
                      f"{with_quartiles(other.value)}, {other.config}" if other else "not run",
                      with_quartiles(other.ratio) if other else "", f"{row.pairs}" + (f" of {row.pairs + row.dropped}" if row.dropped else "")])
     return table(["model", "workload", "unit", "llmrt", "of the ceiling", f"{peer}, its best", "ratio", "pairs"], body)
+
+
+def configuration_table(rows):
+    """Where it matters which one is beaten: loading with the packed cache has to be compared with the peer that packs nothing either."""
+    body = [[row.model, row.workload.title, with_quartiles(row.ours), f"{v.peer}, {v.config}", with_quartiles(v.value), with_quartiles(v.ratio)]
+            for row in rows if row.workload.each for v in row.configs]
+    return ["Each configuration of a peer:", "", *table(["model", "workload", "llmrt", "peer", "its own", "ratio"], body)] if body else []
 
 
 def cpu_table(doc, rows):
@@ -100,14 +107,20 @@ def not_run(doc):
 
 def introduction(doc, rows):
     m, bounds = doc["machine"], doc["bounds"]
+    loads = figures.spread([run["load_average"] for run in doc["runs"]])
+    load = f", {with_quartiles(loads)} before a run, the runs' own threads among them" if loads else ""
+    kv_types = ", ".join(f"{name} {kv}" for name, kv in doc["kv_types"].items()) or "not told"
     fewest = min((row.pairs for row in rows), default=0)
     few = f" Fewer than {figures.PAIRS} pairs are an indication only." if fewest < figures.PAIRS else ""
     versions = ", ".join(f"{name} {version}" for name, version in doc["versions"].items())
-    return [f"{m['processor']}, {m['system']}, {doc['threads']} threads, kernels {m['isa']}, {m['build']}; {doc['date']}; {versions}.", "",
+    return [f"{m['processor']}, {m['system']}, {doc['threads']} threads, kernels {m['isa']}, {m['build']}; {doc['date']}; {versions}. "
+            f"KV cache: {kv_types}. Load average of a minute: {number(doc['load_average'])} before all{load}.", "",
             "Pairs alternate (A, B, B, A); of the peer's configurations the best of each pair counts. Median [quartiles]; a ratio above 1 means "
-            f"that llmrt is better. A pair with more than {bounds['steal'] * 100:g} % of stolen time or {bounds['switches_per_cpu_s']:g} involuntary "
-            f"switches a CPU second is dropped.{few} The ceiling is what the machine could do if each weight were read once a step and each "
-            "multiply-add done once a token.", ""]
+            f"that llmrt is better. A pair is dropped when more than {bounds['steal'] * 100:g} % of all CPUs' time was stolen from the machine "
+            f"during a run, or other processes had more than {bounds['foreign'] * 100:g} % of it (/proc/stat, less what the run itself used; "
+            f"involuntary switches say nothing, since some kernels count each sched_yield as one).{few} The ceiling is what the machine could do "
+            "if each weight were read once a step and each multiply-add done once a token; named is the loop of the last table, the best that "
+            f"this machine has, whose figure it is. {figures.PADDW} counts for models whose codes it can multiply, those of 8 bits excepted.", ""]
 
 
 def plot_files(doc, rows):
@@ -127,6 +140,8 @@ def plot_files(doc, rows):
         prefills = [(figures.option(r.workload, "-p"), r) for r in mine if r.workload.metric == "prefill_tps"]
         if len(prefills) > 1:
             files[f"prefill-{name}.svg"] = plots.lines(f"{model}: prefill", "tokens", "s", series(doc, prefills, seconds))
+            files[f"prefill-rate-{name}.svg"] = plots.lines(f"{model}: prefill", "tokens of the prompt", "tokens/s",
+                                                            series(doc, prefills, lambda x, s: s), doubling=True)
     return files
 
 
@@ -141,7 +156,7 @@ def series(doc, points, shape):
         theirs = [(x, shape(x, v.value)) for x, row in points for v in row.versus if v.peer == peer]
         if theirs:
             lines.append((peer, theirs, False))
-    limits = [(x, shape(x, figures.Spread(row.limit, row.limit, row.limit, 1))) for x, row in points if row.limit]
+    limits = [(x, shape(x, figures.Spread(*[row.limit.value] * 3, 1))) for x, row in points if row.limit]
     if limits:
         lines.append(("ceiling", limits, True))
     return lines
@@ -158,7 +173,7 @@ def report(doc, plot_folder):
         if any(v.peer == peer for row in rows for v in row.versus):
             out += ratio_table(rows, peer)
     if rows:
-        out += losses(rows) + cpu_table(doc, rows) + memory_table(doc)
+        out += losses(rows) + configuration_table(rows) + cpu_table(doc, rows) + memory_table(doc)
     out += not_run(doc) + texts(doc) + ceiling_table(doc)
     out += [f"![{name.removesuffix('.svg')}]({plot_folder}/{name})" for name in files]
     return "\n".join(out).rstrip("\n") + "\n", files

@@ -2,7 +2,7 @@
 """llmrt beside llama.cpp (and OpenVINO GenAI, where it reads the file): the same files, the same threads, pairs of runs in turn.
 
     scripts/bench_vs_peer.py MODEL.gguf... --out figures.json             measures
-    scripts/bench_vs_peer.py --report figures.json                        tables and plots of docs/PERFORMANCE.md from them
+    scripts/bench_vs_peer.py --report figures.json [more.json...]         tables and plots of docs/PERFORMANCE.md from them
 
 The release preset must be built, with `cmake --build --preset bench` for the ceilings. A peer is installed from PyPI into its folder
 when it is not there (llama-cpp-python is compiled for this processor: a quarter of an hour on two cores).
@@ -22,32 +22,12 @@ import tempfile
 import time
 
 import bench_figures as figures
+import bench_peers
 import bench_process
 import bench_report
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SCRIPTS = ROOT / "scripts"
 TEXT, TEXT_TOKENS = "Once upon a time, in a small village by the sea, there lived", 24
-NEARLY_EQUAL = 1.0  # logits: both sides round activations to 8 bits
-EQUAL_WITHOUT_GAPS = 4  # tokens, of a peer that does not tell its logits
-
-# GCC 12 moves stores into a tile's buffer past the tile load (its intrinsic does not say that it reads memory), and llama.cpp's AMX path
-# then crashes on the first prompt; without the two passes it does not.
-LLAMA_CPP_BUILD = {
-    "CMAKE_ARGS": "-DGGML_NATIVE=ON -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAVA_BUILD=OFF",
-    "CXXFLAGS": "-fno-tree-dse -fno-dse -w",
-}
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
-# driver, module, what pip installs, environment of that; configurations: name -> (options of the driver, environment)
-PEERS = {
-    "llama.cpp": ("peer_llama_cpp.py", "llama_cpp", ["--no-binary", "llama-cpp-python", "llama-cpp-python==0.3.36"], LLAMA_CPP_BUILD, {
-        "as installed": ([], {}),
-        "repack off": (["--repack", "0"], {}),
-        "2 MiB pages": ([], HUGE_PAGES),
-        "repack off and 2 MiB pages": (["--repack", "0"], HUGE_PAGES),
-    }),
-    "openvino": ("peer_openvino.py", "openvino_genai", ["openvino-genai", "numpy"], {}, {"as installed": ([], {})}),
-}
 
 
 def tell(*words):
@@ -63,55 +43,17 @@ def output_of(command, **kwargs):
     return done.stdout
 
 
-class Peer:
-    def __init__(self, name, folder):
-        self.name, self.python = name, pathlib.Path(folder) / "bin/python"
-        driver, self.module, self.packages, self.build, self.configs = PEERS[name]
-        self.driver = SCRIPTS / driver
-
-    def installed(self):
-        return self.python.exists() and subprocess.run([self.python, "-c", f"import {self.module}"], capture_output=True).returncode == 0
-
-    def install(self):
-        if self.installed():
-            return
-        folder = self.python.parent.parent
-        tell(f"installing {' '.join(self.packages)} into {folder}")
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True, stdout=sys.stderr)
-        subprocess.run([folder / "bin/pip", "--disable-pip-version-check", "install", *self.packages], check=True, stdout=sys.stderr,
-                       env={**os.environ, **self.build})
-
-    def command(self, config, model, words):
-        options, environment = self.configs[config]
-        return [self.python, self.driver, model, *words, *options], environment
-
-
-def compared(ours, theirs):
-    """{"equal", "of", "gap"} of two greedy texts; gap: how near the peer's best two logits were where they part."""
-    of = min(len(ours["token_ids"]), len(theirs["token_ids"]))
-    equal = next((i for i in range(of) if ours["token_ids"][i] != theirs["token_ids"][i]), of)
-    gaps = theirs["gaps"]
-    return {"equal": equal, "of": of, "gap": gaps[equal] if gaps and equal < of else None}
-
-
-def complaint_about(text, ours, theirs):
-    """None: both sides run the same model on the same prompt."""
-    n_ours, n_theirs = ours["usage"]["prompt_tokens"], theirs["prompt_tokens"]
-    if n_ours != n_theirs:
-        return f"the text has {n_ours} tokens with llmrt and {n_theirs} with the peer"
-    if text["equal"] == text["of"] > 0:
-        return None
-    if theirs["gaps"] is None:
-        return None if text["equal"] >= EQUAL_WITHOUT_GAPS else f"only {text['equal']} tokens are equal"
-    return None if text["gap"] < NEARLY_EQUAL else f"token {text['equal']} differs, where the peer's best logit leads by {text['gap']:.2f}"
-
-
 class Bench:
-    def __init__(self, args):
+    def __init__(self, args, cache_folder):
         self.tool, self.threads, self.models = args.tool, args.threads, [pathlib.Path(m) for m in args.models]
-        self.peers = [Peer(name, getattr(args, "venv_" + name.replace(".", "_"))) for name in args.peers]
-        self.sides = [figures.OURS] + [f"{p.name}/{c}" for p in self.peers for c in p.configs if c in args.configs]
+        self.cache_folder, self.cached = pathlib.Path(cache_folder), set()  # models whose packed weights are there
+        self.chosen = args.configs
+        self.peers = [bench_peers.Peer(name, getattr(args, "venv_" + name.replace(".", "_"))) for name in args.peers]
+        self.sides = list(dict.fromkeys(side for w in args.workloads for side in self.sides_of(w)))
         self.unable = {}  # (model, side) or (model, workload, side) -> why
+
+    def sides_of(self, workload):
+        return [figures.OURS, *(side for p in self.peers for side in p.sides(self.chosen, workload))]
 
     def check_text(self, model):
         """Compared texts of one model; a peer that says something else is left out, with the reason told."""
@@ -123,20 +65,37 @@ class Bench:
             said = bench_process.measure(command, environment)
             why = said.get("error")
             if not why:
-                text = {"model": model.name, "peer": peer.name, **compared(ours, said["figures"])}
+                text = {"model": model.name, "peer": peer.name, **bench_peers.compared(ours, said["figures"])}
                 result.append(text)
-                why = complaint_about(text, ours, said["figures"])
+                why = bench_peers.complaint_about(text, ours, said["figures"])
                 tell(f"{model.name}, {peer.name}: {text['equal']} of {text['of']} greedy tokens are equal")
             if why:
                 tell(f"{model.name} is not measured with {peer.name}: {why}")
-                self.unable.update({(model.name, side): why for side in self.sides if side.startswith(peer.name + "/")})
+                self.unable.update({(model.name, side): why for side in peer.sides(self.chosen)})
         return result
+
+    def fill_cache(self, model, command):
+        """Writes the model's packed weights, if they are not there; why that failed, as a run's result, or None."""
+        if model in self.cached:
+            return None
+        tell(f"{model.name}: a load that is not measured writes the packed weights")
+        before = len(list(self.cache_folder.rglob("*")))
+        run = bench_process.measure(command)
+        os.sync()  # what is still to be written would be written beside the next run
+        if "error" not in run and len(list(self.cache_folder.rglob("*"))) == before:
+            run["error"] = f"llmrt has written no packed weights into {self.cache_folder}"
+        if "error" in run:
+            return run
+        self.cached.add(model)
+        return None
 
     def run_side(self, model, workload, side):
         w = figures.BY_KEY[workload]
         words = [*w.args.split(), "-r", "1", "--threads", str(w.threads or self.threads), "--json"]
         if side == figures.OURS:
-            return bench_process.measure([self.tool, "bench", model, *words], busy=w.busy)
+            command = [self.tool, "bench", model, *words, *(["--cache-dir", self.cache_folder] if w.cached else [])]
+            failed = self.fill_cache(model, command) if w.cached else None
+            return failed or bench_process.measure(command, busy=w.busy)
         name, config = side.split("/", 1)
         command, environment = next(p for p in self.peers if p.name == name).command(config, model, words)
         return bench_process.measure(command, environment, w.busy)
@@ -146,7 +105,8 @@ class Bench:
         runs = []
         if (model.name, workload, figures.OURS) in self.unable:
             return runs
-        for side in self.sides if pair % 2 else reversed(self.sides):
+        sides = self.sides_of(workload)
+        for side in sides if pair % 2 else reversed(sides):
             if (model.name, side) in self.unable or (model.name, workload, side) in self.unable:
                 continue
             tell_side(side)
@@ -212,10 +172,11 @@ def write(path, doc):
     scratch.replace(path)
 
 
-def measure(args):
-    bench = Bench(args)
+def measure(args, cache_folder):
+    load_average = os.getloadavg()[0]
+    bench = Bench(args, cache_folder)
     for peer in bench.peers:
-        peer.install()
+        peer.install(tell)
     doctor = json.loads(output_of([args.tool, "doctor", "--json"]))
     if "asserts on" in doctor["build"]:
         sys.exit(f"bench_vs_peer: {args.tool} is no release build")
@@ -225,8 +186,8 @@ def measure(args):
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "machine": {"processor": doctor["devices"][0]["name"], "isa": doctor["isa"], "build": doctor["build"],
                     "system": f"{doctor['system']['os']}, {doctor['system']['kernel']}", "huge_pages": doctor["huge_pages"]["transparent"]},
-        "threads": args.threads, "versions": {"llmrt": doctor["version"]}, "sides": bench.sides,
-        "bounds": {"steal": args.most_steal / 100, "switches_per_cpu_s": args.most_switches},
+        "threads": args.threads, "load_average": load_average, "versions": {"llmrt": doctor["version"]}, "kv_types": {}, "sides": bench.sides,
+        "bounds": {"steal": args.most_steal / 100, "foreign": args.most_foreign / 100},
         "ceilings": measure_ceilings(args, doctor), "models": {}, "texts": [], "runs": []}
     for model in bench.models:
         inspect = json.loads(output_of([args.tool, "inspect", model, "--json"]))
@@ -239,8 +200,9 @@ def measure(args):
         doc["runs"] += runs
         doc["unable"] = {", ".join(key): why for key, why in bench.unable.items()}
         for run in runs:
-            if version := run.get("figures", {}).get("version"):
-                doc["versions"][run["side"].split("/")[0]] = version
+            for key, of_run in (("versions", "version"), ("kv_types", "kv_type")):
+                if said := run.get("figures", {}).get(of_run):
+                    doc[key][run["side"].split("/")[0]] = said
         write(args.out, doc)
 
     write(args.out, doc)
@@ -255,14 +217,22 @@ def measure(args):
     return 0
 
 
+def document(paths):
+    """Of one file or more of raw figures."""
+    docs = [json.loads(pathlib.Path(path).read_text()) for path in paths]
+    for path, doc in zip(paths, docs):
+        if "foreign" not in doc["bounds"]:
+            raise ValueError(f"{path} was measured by an older script, which did not tell how much CPU time others had")
+    return figures.merged(docs)
+
+
 def write_report(args):
-    doc = json.loads(pathlib.Path(args.report).read_text())
     page, plots = pathlib.Path(args.page), pathlib.Path(args.plots)
-    text, files = bench_report.report(doc, os.path.relpath(plots, page.parent))
     try:
+        text, files = bench_report.report(document(args.report), os.path.relpath(plots, page.parent))
         page.write_text(bench_report.put_between_markers(page.read_text(), text))
-    except ValueError as error:
-        sys.exit(f"bench_vs_peer: {page}: {error}")
+    except (ValueError, OSError) as error:
+        sys.exit(f"bench_vs_peer: {error}")
     plots.mkdir(parents=True, exist_ok=True)
     for old in (file for kind in ("against", "batch", "prefill") for file in plots.glob(f"{kind}-*.svg")):
         old.unlink()
@@ -287,21 +257,24 @@ def main(words):
     parser.add_argument("models", nargs="*", metavar="MODEL.gguf")
     parser.add_argument("--out", default="bench_vs_peer.json", help="all raw figures (default: %(default)s)")
     parser.add_argument("--workloads", type=names(list(figures.BY_KEY)), default=figures.DEFAULT_WORKLOADS, metavar="A,B",
-                        help=f"of {', '.join(figures.BY_KEY)} (default: all but the last two)")
+                        help=f"of {', '.join(figures.BY_KEY)} (default: {', '.join(figures.DEFAULT_WORKLOADS)})")
     parser.add_argument("--pairs", type=int, default=figures.PAIRS, help="that count, for each model and workload (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--peers", type=names(list(PEERS)), default=["llama.cpp"], metavar="A,B", help=f"of {', '.join(PEERS)} (default: llama.cpp)")
-    configs = list(PEERS["llama.cpp"][4])
-    parser.add_argument("--configs", type=names(configs), default=configs[:3], metavar="A,B",
-                        help=f"of {', '.join(configs)} (default: all but the last)")
+    parser.add_argument("--peers", type=names(list(bench_peers.PEERS)), default=["llama.cpp"], metavar="A,B",
+                        help=f"of {', '.join(bench_peers.PEERS)} (default: llama.cpp)")
+    configs = bench_peers.LLAMA_CPP_CONFIGS
+    parser.add_argument("--configs", type=names(list(configs)), metavar="A,B",
+                        help=f"of {', '.join(configs)} (default: all but {', '.join(n for n, c in configs.items() if c.asked)}; flash attention "
+                        f"on or off in {', '.join(bench_peers.LONG)} only, elsewhere it is the library's choice)")
     parser.add_argument("--most-steal", type=float, default=2, help="percent of all CPUs' time; a pair with more is dropped (default: %(default)s)")
-    parser.add_argument("--most-switches", type=float, default=100, help="involuntary switches a CPU second; a pair with more is dropped "
-                        "(default: %(default)s; not beside a busy process)")
+    parser.add_argument("--most-foreign", type=float, default=5, help="percent of all CPUs' time that other processes may have; a pair with "
+                        "more is dropped (default: %(default)s)")
     parser.add_argument("--tool", default=ROOT / "build/release/samples/cli/llmrt")
     parser.add_argument("--roofline", default=ROOT / "build/release/tests/bench/roofline")
     parser.add_argument("--venv-llama-cpp", dest="venv_llama_cpp", default=ROOT / "build/peer-llama.cpp", help="folder of its Python environment")
     parser.add_argument("--venv-openvino", dest="venv_openvino", default=ROOT / "build/peer-openvino")
-    parser.add_argument("--report", metavar="FIGURES.json", help="write the page and its plots, measure nothing")
+    parser.add_argument("--report", metavar="FIGURES.json", nargs="+", help="write the page and its plots from these, whose runs are put "
+                        "together; measure nothing")
     parser.add_argument("--page", default=ROOT / "docs/PERFORMANCE.md")
     parser.add_argument("--plots", default=ROOT / "docs/plots")
     args = parser.parse_args(words)
@@ -315,7 +288,8 @@ def main(words):
         if not pathlib.Path(path).exists():
             parser.error(f"{path} is not there")
     try:
-        return measure(args)
+        with tempfile.TemporaryDirectory(prefix="bench_vs_peer-") as cache_folder:
+            return measure(args, cache_folder)
     except KeyboardInterrupt:
         tell("interrupted before the first pair")
         return 130

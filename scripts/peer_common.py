@@ -39,12 +39,15 @@ def print_text(prompt_ids, ids, text, gaps=None):
     print(json.dumps({"prompt_tokens": len(prompt_ids), "token_ids": ids, "gaps": gaps, "text": text}))
 
 
-def print_figures(args, engine, version, load_ms, weight_bytes, kv_bytes, prefill_tps, ttft_ms, decode_tps, tokens_computed):
-    """tokens_computed: all of the process, warm-up included, to divide its CPU seconds by."""
+def print_figures(args, engine, version, kv_type, load_ms, first_token_ms, weight_bytes, prefill_tps, ttft_ms, decode_tps, tokens_computed):
+    """first_token_ms: from the end of loading to the first token of the first prompt; None: it was not of -p tokens. tokens_computed: all of
+    the process, warm-up included, to divide its CPU seconds by."""
     gbps = [tps / args.b * weight_bytes / 1e9 for tps in decode_tps] if weight_bytes else []
     print(json.dumps({
         "model": args.model.rsplit("/", 1)[-1], "engine": engine, "version": version, "threads": args.threads, "isa": None,
         "batch": args.b, "depth": args.depth, "prompt": args.p, "n": args.n,
         "prefill_tps": stats(prefill_tps), "decode_tps": stats(decode_tps), "ttft_ms": stats(ttft_ms), "load_ms": stats([load_ms]),
+        "load_to_first_token_ms": stats([load_ms + first_token_ms] if first_token_ms is not None else []),
         "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-        "weight_bytes": weight_bytes, "kv_bytes": kv_bytes, "weight_gbps": stats(gbps), "tokens_computed": tokens_computed}))
+        "weight_bytes": weight_bytes, "kv_type": kv_type, "kv_bytes": None,
+        "weight_gbps": stats(gbps), "tokens_computed": tokens_computed}))

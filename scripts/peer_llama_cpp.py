@@ -3,7 +3,7 @@
 
 scripts/bench_vs_peer.py installs and runs it. By hand:
 
-    build/peer-llama.cpp/bin/python scripts/peer_llama_cpp.py MODEL.gguf -p 512 -n 64 --threads 2 --repack 0
+    build/peer-llama.cpp/bin/python scripts/peer_llama_cpp.py MODEL.gguf -p 512 -n 64 --threads 2 --repack 0 --flash-attn off
 
 2 MiB pages: GLIBC_TUNABLES=glibc.malloc.hugetlb=1 in the environment.
 """
@@ -17,6 +17,30 @@ import peer_common
 BATCH = 2048  # rows given to the runtime at once; it works through them 512 at a time
 WARM_UP = 512  # tokens; a warm-up of a whole long prompt would only take time
 KV_F16 = 1  # ggml's type number
+FLASH_ATTN = {"auto": -1, "off": 0, "on": 1}  # llama_flash_attn_type
+READ_WHOLE = 0  # llama_load_mode: neither mapped nor locked
+
+
+def put(params, **values):
+    """Of a ctypes structure. It takes any attribute, and does nothing with one that is no field of its own."""
+    for name, value in values.items():
+        if name not in {field[0] for field in params._fields_}:
+            sys.exit(f"{type(params).__name__} of this llama.cpp has no {name}: the driver is for another version")
+        setattr(params, name, value)
+
+
+def model_params(params, args, environment):
+    put(params, n_gpu_layers=0, use_extra_bufts=bool(args.repack))
+    if "hugetlb" in environment.get("GLIBC_TUNABLES", ""):
+        put(params, load_mode=READ_WHOLE)  # a mapped file stays in pages of 4 KiB
+    return params
+
+
+def context_params(params, args, ctx_tokens):
+    put(params, n_ctx=ctx_tokens, n_batch=BATCH, n_ubatch=512, n_seq_max=args.b, n_threads=args.threads, n_threads_batch=args.threads,
+        type_k=KV_F16, type_v=KV_F16, flash_attn_type=FLASH_ATTN[args.flash_attn],
+        swa_full=False)  # sliding windows keep no more than they see: the quicker way
+    return params
 
 
 class Model:
@@ -30,12 +54,7 @@ class Model:
         self.silent = silent  # the library keeps a pointer to it
         L.llama_log_set(silent, ctypes.c_void_p())
         L.llama_backend_init()
-        params = L.llama_model_default_params()
-        params.n_gpu_layers = 0
-        if hasattr(params, "use_extra_bufts"):
-            params.use_extra_bufts = bool(args.repack)
-        if "hugetlb" in os.environ.get("GLIBC_TUNABLES", ""):
-            params.use_mmap = False  # a mapped file stays in pages of 4 KiB
+        params = model_params(L.llama_model_default_params(), args, os.environ)
         begin = time.perf_counter()
         self.model = L.llama_model_load_from_file(args.model.encode(), params)
         self.load_ms = (time.perf_counter() - begin) * 1e3
@@ -46,16 +65,8 @@ class Model:
         self.tokens_computed = 0
 
     def start(self, ctx_tokens):
-        L, params = self.L, self.L.llama_context_default_params()
-        params.n_ctx = ctx_tokens
-        params.n_batch, params.n_ubatch, params.n_seq_max = BATCH, 512, self.args.b
-        params.n_threads = params.n_threads_batch = self.args.threads
-        params.type_k = params.type_v = KV_F16
-        if hasattr(params, "kv_unified"):
-            params.kv_unified = True
-        if hasattr(params, "swa_full"):
-            params.swa_full = False  # sliding windows keep no more than they see: the quicker way
-        self.context = L.llama_init_from_model(self.model, params)
+        L = self.L
+        self.context = L.llama_init_from_model(self.model, context_params(L.llama_context_default_params(), self.args, ctx_tokens))
         if not self.context:
             sys.exit(f"llama.cpp cannot make a context of {ctx_tokens} tokens")
         self.memory = L.llama_get_memory(self.context)
@@ -118,15 +129,19 @@ def greedy_text(m):
 
 def measure(m, version):
     args = m.args
+    loaded = time.perf_counter()
     m.start((max(args.p, args.depth) + args.n + 64) * args.b)
     tokens = peer_common.some_tokens(max(args.p, args.depth, 8), m.n_vocab)
-    prefill, ttft, decode = [], [], []
+    prefill, ttft, decode, first_token_ms = [], [], [], None
     for repetition in range(args.r + 1 if args.p else 0):
         prompt = tokens[: args.p if repetition else min(args.p, WARM_UP)]
         m.forget()
         begin = time.perf_counter()
         m.prompt(prompt)
-        seconds = time.perf_counter() - begin
+        end = time.perf_counter()
+        seconds = end - begin
+        if not repetition and len(prompt) == args.p:
+            first_token_ms = (end - loaded) * 1e3
         if repetition:
             prefill.append(args.p / seconds)
             ttft.append(seconds * 1e3)
@@ -143,12 +158,13 @@ def measure(m, version):
         if repetition:
             decode.append(args.n * args.b / seconds)
     weights = m.L.llama_model_size(m.model)
-    peer_common.print_figures(args, "llama.cpp", version, m.load_ms, weights, None, prefill, ttft, decode, m.tokens_computed)
+    peer_common.print_figures(args, "llama.cpp", version, "f16", m.load_ms, first_token_ms, weights, prefill, ttft, decode, m.tokens_computed)
 
 
 def main():
     parser = peer_common.arguments(__doc__)
     parser.add_argument("--repack", type=int, default=1, choices=(0, 1), help="0: weights stay as in the file, and so no AMX")
+    parser.add_argument("--flash-attn", choices=FLASH_ATTN, default="auto", help="attention in one pass over the keys (default: %(default)s)")
     args = parser.parse_args()
     import llama_cpp
 

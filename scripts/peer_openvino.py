@@ -36,19 +36,23 @@ def measure(args, p):
     def prompts(n_tokens, n_prompts, seed):
         return [peer_common.some_tokens(n_tokens, 40000, seed + i) for i in range(n_prompts)]
 
-    prefill, ttft, decode = [], [], []
+    prefill, ttft, decode, first_token_ms = [], [], [], None
     for repetition in range(args.r + 1 if args.p else 0):
         metrics = p.generate(prompts(args.p, 1, 7 + repetition), 1).perf_metrics
         if repetition:
             milliseconds = metrics.get_ttft().mean
             prefill.append(args.p / milliseconds * 1e3)
             ttft.append(milliseconds)
+        else:
+            first_token_ms = metrics.get_ttft().mean
     for repetition in range(args.r + 1 if args.n else 0):
         metrics = p.generate(prompts(max(args.depth, 1), args.b, 1007 + repetition * args.b), args.n + 1).perf_metrics
         if repetition:
-            decode.append(args.b * 1e3 / metrics.get_tpot().mean)
+            # TPOT is a step's time divided by the sequences it served (perf_metrics.cpp), so its inverse counts all of them already.
+            decode.append(1e3 / metrics.get_tpot().mean)
     version = getattr(p.genai, "__version__", "unknown")
-    peer_common.print_figures(args, "openvino", version, p.load_ms, None, None, prefill, ttft, decode, p.tokens_computed)
+    peer_common.print_figures(args, "openvino", version, "its default", p.load_ms, first_token_ms, None, prefill, ttft, decode,
+                              p.tokens_computed)
 
 
 def main():
