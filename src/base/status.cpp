@@ -26,58 +26,70 @@ size_t copy_shortened(char* to, size_t size, std::string_view text) noexcept {
   return n;
 }
 
-Status::Status(Code code, std::string message)
-    : code_(code), detail_(std::make_unique<ErrorDetail>()) {
+Status::Status(Code code, std::string message) noexcept : code_(code) {
+  ErrorDetail* detail = detail_to_fill();
+  if (!detail) return;
   if (message.size() > kMostMessage) {
     char kept[kMostMessage + 1];
     message.assign(kept, copy_shortened(kept, sizeof kept, message));
   }
-  detail_->message = std::move(message);
+  detail->message = std::move(message);
 }
 
-Status::Status(const Status& other)
-    : code_(other.code_),
-      detail_(other.detail_ ? std::make_unique<ErrorDetail>(*other.detail_) : nullptr) {}
-
-Status& Status::operator=(const Status& other) {
-  if (this != &other) {
-    auto detail = other.detail_ ? std::make_unique<ErrorDetail>(*other.detail_) : nullptr;
-    code_ = other.code_;
-    detail_ = std::move(detail);
+Status::Status(const Status& other) noexcept : code_(other.code_) {
+  if (!other.detail_) return;
+  try {
+    detail_ = std::make_unique<ErrorDetail>(*other.detail_);
+  } catch (const std::bad_alloc&) {
   }
+}
+
+Status& Status::operator=(const Status& other) noexcept {
+  if (this != &other) *this = Status(other);
   return *this;
 }
 
-Status&& Status::at(std::string_view where) && {
-  if (!detail_) detail_ = std::make_unique<ErrorDetail>();
-  detail_->where = where;
+ErrorDetail* Status::detail_to_fill() noexcept {
+  if (!detail_) detail_.reset(new (std::nothrow) ErrorDetail);
+  return detail_.get();
+}
+
+Status&& Status::at(std::string_view where) && noexcept {
+  try {
+    if (ErrorDetail* detail = detail_to_fill()) detail->where = where;
+  } catch (const std::bad_alloc&) {
+  }
   return std::move(*this);
 }
 
-Status&& Status::at_line(int32_t line, int32_t column) && {
-  if (!detail_) detail_ = std::make_unique<ErrorDetail>();
-  detail_->line = line;
-  detail_->column = column;
+Status&& Status::at_line(int32_t line, int32_t column) && noexcept {
+  if (ErrorDetail* detail = detail_to_fill()) {
+    detail->line = line;
+    detail->column = column;
+  }
   return std::move(*this);
 }
 
-Status&& Status::sys(int32_t sys_code) && {
-  if (!detail_) detail_ = std::make_unique<ErrorDetail>();
-  detail_->sys_code = sys_code;
+Status&& Status::sys(int32_t sys_code) && noexcept {
+  if (ErrorDetail* detail = detail_to_fill()) detail->sys_code = sys_code;
   return std::move(*this);
 }
 
-Status error(Code code, const char* format, ...) {
+Status error(Code code, const char* format, ...) noexcept {
   va_list args;
   va_start(args, format);
   va_list again;
   va_copy(again, args);
   const int n = std::vsnprintf(nullptr, 0, format, args);
   va_end(args);
-  std::string text(n > 0 ? static_cast<size_t>(n) : 0, '\0');
-  if (n > 0) std::vsnprintf(text.data(), text.size() + 1, format, again);
+  std::string text;
+  try {
+    text.resize(n > 0 ? static_cast<size_t>(n) : 0);
+  } catch (const std::bad_alloc&) {
+  }
+  if (!text.empty()) std::vsnprintf(text.data(), text.size() + 1, format, again);
   va_end(again);
-  return Status(code, std::move(text));
+  return text.empty() ? Status(code) : Status(code, std::move(text));
 }
 
 }  // namespace llmrt

@@ -2,6 +2,7 @@
 //
 // A Status says what went wrong and which thing, once, at the place that knows; callers add nothing they
 // did not learn. Bad input (file, user, option) is a Status; a broken promise of ours is LLMRT_ASSERT (check.h).
+// Saying what went wrong never fails: without memory for its sentence or place a Status has its code, and what else it had.
 // A sentence has at most 200 bytes of ours and the name it is about; kMostMessage bounds both, whatever the name.
 // Codes have the numbers of llmrt_status_code in include/llmrt.h (src/api asserts it).
 #pragma once
@@ -62,10 +63,10 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   explicit Status(Code code) : code_(code) {}
-  Status(Code code, std::string message);
-  Status(const Status& other);
+  Status(Code code, std::string message) noexcept;
+  Status(const Status& other) noexcept;
   Status(Status&&) noexcept = default;
-  Status& operator=(const Status& other);
+  Status& operator=(const Status& other) noexcept;
   Status& operator=(Status&&) noexcept = default;
   ~Status() = default;
 
@@ -79,18 +80,20 @@ class [[nodiscard]] Status {
     return detail_.get();
   }  // nullptr if nothing but the code is known
 
-  Status&& at(std::string_view where) &&;
-  Status&& at_line(int32_t line, int32_t column) &&;
-  Status&& sys(int32_t sys_code) &&;
+  Status&& at(std::string_view where) && noexcept;
+  Status&& at_line(int32_t line, int32_t column) && noexcept;
+  Status&& sys(int32_t sys_code) && noexcept;
 
  private:
+  ErrorDetail* detail_to_fill() noexcept;  // nullptr: no memory
+
   Code code_ = Code::ok;
   std::unique_ptr<ErrorDetail> detail_;
 };
 
 // error(Code::format, "%s: tensor %u has %u dimensions, at most 4 are allowed", ...). Messages name the thing, what was
 // found, what is allowed.
-Status error(Code code, const char* format, ...) __attribute__((format(printf, 2, 3)));
+Status error(Code code, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 template <class T>
 class [[nodiscard]] Result {
