@@ -67,22 +67,26 @@ void BlockPool::unpublish(BlockId b) {
 }
 
 uint32_t BlockPool::trim() {
-  std::vector<uint32_t> free_in_slab(layout_.n_blocks / kSlabBlocks + 1, 0);
-  std::vector<BlockId> given;
-  for (BlockId b : free_) ++free_in_slab[b / kSlabBlocks];
-  for (BlockId b : free_) {
-    const uint32_t slab = b / kSlabBlocks;
+  std::sort(free_.begin(), free_.end());  // the free blocks of a slab stand together now
+  for (size_t i = 0, end = 0; i < free_.size(); i = end) {
+    const uint32_t slab = free_[i] / kSlabBlocks;
     const uint32_t slab_size = std::min(kSlabBlocks, layout_.n_blocks - slab * kSlabBlocks);
-    if (free_in_slab[slab] == slab_size && meta_[b].has_bytes) given.push_back(b);
+    while (end < free_.size() && free_[end] / kSlabBlocks == slab) ++end;
+    if (end - i < slab_size) continue;
+    for (size_t j = i; j < end; ++j) meta_[free_[j]].leaves = meta_[free_[j]].has_bytes;
   }
+  const auto rest =
+      std::partition(free_.begin(), free_.end(), [this](BlockId b) { return meta_[b].leaves; });
+  const std::span<const BlockId> given(free_.begin(), rest);
   if (!given.empty()) store_->release(given);
-  for (BlockId b : given) meta_[b].has_bytes = false;
-  n_bare_ += static_cast<uint32_t>(given.size());
+  for (BlockId b : given) meta_[b].has_bytes = meta_[b].leaves = false;
+  const auto n_given = static_cast<uint32_t>(given.size());
+  n_bare_ += n_given;
   std::sort(free_.begin(), free_.end(), [&](BlockId a, BlockId b) {
     if (meta_[a].has_bytes != meta_[b].has_bytes) return !meta_[a].has_bytes;
     return a > b;
   });
-  return static_cast<uint32_t>(given.size());
+  return n_given;
 }
 
 Status BlockPool::validate() const {

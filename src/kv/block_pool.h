@@ -11,7 +11,7 @@
 //   free_:  [ 191 190 ... 130 129 | 40 12 77 ]  <- take()
 //             no bytes yet          bytes
 //
-// Nothing that gives blocks back allocates, so releasing works after a failed allocation too.
+// Nothing that gives blocks or bytes back allocates, so releasing and trimming work after a failed allocation too.
 #pragma once
 
 #include <cstdint>
@@ -61,6 +61,7 @@ class BlockPool {
     uint32_t refs = 0;
     bool published = false;
     bool has_bytes = false;
+    bool leaves = false;  // in trim() only: its bytes go back
   };
   BlockPool(const KvLayout& layout, KvStore& store) : layout_(layout), store_(&store) {}
 

@@ -1,6 +1,7 @@
 #include "kv/prefix_cache.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/plant.h"
@@ -54,9 +55,13 @@ PrefixNode* PrefixCache::find_root(std::string_view name) const {
 
 PrefixNode* PrefixCache::root(std::string_view name) {
   if (PrefixNode* found = find_root(name)) return found;
-  roots_.reserve(roots_.size() + 1);
   Root made{std::exchange(spare_name_, {}), nullptr};
-  made.name.assign(name);
+  try {
+    roots_.reserve(roots_.size() + 1);
+    made.name.assign(name);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
   made.node = make_node({});
   if (!made.node) return nullptr;
   const auto it = std::lower_bound(roots_.begin(), roots_.end(), name,
