@@ -5,6 +5,7 @@
 //   tokens a live sample emitted = tokens of its sequence behind the prompt
 //   nothing lives <=> no block is held
 #include <algorithm>
+#include <new>
 #include <unordered_map>
 
 #include "engine/step_engine.h"
@@ -31,6 +32,13 @@ Status StepEngine::validate() const {
   if (live.empty() && pool_->n_held() != 0)
     return error(Code::internal, "nothing lives and %u blocks are held", pool_->n_held());
   return {};
+}
+
+void StepEngine::assert_valid() const {
+  try {
+    LLMRT_ASSERT(validate().ok());
+  } catch (const std::bad_alloc&) {  // no memory to look with
+  }
 }
 
 Status StepEngine::validate_sequence(const Sequence& s) const {

@@ -2,17 +2,26 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace llmrt {
 
-// Beyond kMergeFrom there are at most, of each sample, a text event that the next ones join, its end, and a progress event before it.
+// Beyond kMergeFrom there are at most, of each sample, a text event that the next ones join, and its end. And one progress event, which
+// counts as sample 0's: a text of that sample on either side of it. Only where there are several samples can the first of these be
+// missing among the kMergeFrom, so 3 for each are enough.
 EventQueue::EventQueue(size_t n_samples) { events_.reserve(kMergeFrom + 3 * n_samples); }
 
 void EventQueue::push(const QueuedEvent& event) {
-  if (event.type == EventType::progress && !empty() && events_.back().type == EventType::progress) {
-    events_.back().done = event.done;
-    return;
+  const bool merges = size() >= kMergeFrom;
+  if (event.type == EventType::progress && !empty()) {
+    const size_t oldest = merges ? head_ : events_.size() - 1;  // that it may join
+    for (size_t i = events_.size(); i-- > oldest;) {
+      if (events_[i].type != EventType::progress) continue;
+      events_[i].done = event.done;
+      return;
+    }
   }
-  if (event.type == EventType::text && size() >= kMergeFrom) {
+  if (event.type == EventType::text && merges) {
     for (size_t i = events_.size(); i-- > head_;) {
       QueuedEvent* it = &events_[i];
       if (it->sample != event.sample) continue;
@@ -28,6 +37,7 @@ void EventQueue::push(const QueuedEvent& event) {
     events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(head_));
     head_ = 0;
   }
+  LLMRT_ASSERT(events_.size() < events_.capacity());
   events_.push_back(event);
 }
 

@@ -1,6 +1,6 @@
 // EventQueue: events of one request that nobody took yet. A reader that lags finds text events merged, so the queue is bounded, and its
-// memory is taken when it is made: a text event is a piece of its sample's text, which is kept anyway, and merging lengthens it.
-// (Progress alone can make it grow: of samples whose prompt is computed again while others speak.) Not locked: the request is.
+// memory is taken when it is made: a text event is a piece of its sample's text, which is kept anyway, and merging lengthens it; of
+// progress the newest counts. So a request can say all it has to say when memory is gone. Not locked: the request is.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,12 @@ struct QueuedEvent : EventHead {
 
 class EventQueue {
  public:
-  static constexpr size_t kMergeFrom = 16;  // events of a sample merge once this many wait
+  static constexpr size_t kMergeFrom =
+      16;  // text of a sample, and progress, merge once this many wait
 
   explicit EventQueue(size_t n_samples = 1);
 
-  // Text events of a sample come in the order of its text, without gaps.
+  // Text events of a sample come in the order of its text, without gaps, its end behind them. Never allocates.
   void push(const QueuedEvent& event);
   const QueuedEvent& front() const { return events_[head_]; }  // precondition: not empty
   void pop();                                                  // drops the front

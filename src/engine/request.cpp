@@ -26,6 +26,11 @@ void grow_ahead(List& list, size_t room, size_t most = SIZE_MAX) {
   list.reserve(std::min(most, std::max(2 * list.capacity(), list.size() + room)));
 }
 
+template <class T>
+void make_room_for_one(std::vector<T>& list) {
+  if (list.size() == list.capacity()) list.reserve(std::max<size_t>(2 * list.capacity(), 1));
+}
+
 }  // namespace
 
 const char* name_of(Finish finish) {
@@ -173,9 +178,18 @@ bool RequestImpl::add_token(int32_t sample, const Drawn& drawn) {
   const std::lock_guard lock(mutex_);
   if (ended_) return false;
   SampleOutput& output = samples_[static_cast<size_t>(sample)];
-  if (drawn.token >= 0) {
-    if (drawn.pick && params.sampling.logprobs > 0)
-      output.logprobs.push_back({drawn.pick->logprob, drawn.pick->top});
+  const bool has_token = drawn.token >= 0;
+  const bool has_logprob = has_token && drawn.pick && params.sampling.logprobs > 0;
+  TokenLogprob logprob;
+  if (has_token) make_room_for_one(output.tokens);
+  if (has_logprob) {
+    make_room_for_one(output.logprobs);
+    logprob = {drawn.pick->logprob, drawn.pick->top};
+  }
+  if (drawn.emit) output.text.reserve(output.text.size() + drawn.text.size());
+  // nothing below allocates
+  if (has_logprob) output.logprobs.push_back(std::move(logprob));
+  if (has_token) {
     output.tokens.push_back(drawn.token);
     ++usage_.generated_tokens;
   }
@@ -261,7 +275,8 @@ Code RequestImpl::take_for_delivery(Event& out) {
   Code code = take_locked(out);
   if (code == Code::out_of_memory) {
     events_.drop_text();  // so the next one, DONE at last, takes no memory
-    end_locked(Finish::error, Status(Code::out_of_memory));
+    end_locked(Finish::error, llmrt::error(Code::out_of_memory,
+                                           "no memory to hand on_event the text of an event"));
     code = take_locked(out);
   }
   if (code != Code::ok) in_delivery_ = false;

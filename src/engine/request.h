@@ -75,7 +75,7 @@ class RequestImpl final : public Request, public std::enable_shared_from_this<Re
     bool emit = false;
     const Pick* pick = nullptr;
   };
-  // false: the request has ended, nothing was added.
+  // false: the request has ended, nothing was added. std::bad_alloc: nothing was added.
   bool add_token(int32_t sample, const Drawn& drawn);
   void add_progress(int64_t done, int64_t total);
   void finish_sample(int32_t sample, Finish finish);  // the last one ends the request

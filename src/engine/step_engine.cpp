@@ -14,7 +14,8 @@ namespace {
 constexpr size_t kScratchBytes = 2048;  // the longest stop string and a long token's text
 
 template <class T>
-void grow_to(std::vector<T>& list, size_t n) {
+void grow_by(std::vector<T>& list, size_t n_more) {
+  const size_t n = list.size() + n_more;
   if (n > list.capacity()) list.reserve(std::max(n, 2 * list.capacity()));
 }
 
@@ -48,7 +49,7 @@ Result<std::unique_ptr<StepEngine>> StepEngine::create(const LoadedModel& model,
   return engine;
 }
 
-// Of what one pass can name, and lists of all that lives for as many as run and as many that wait: drain_inbox() makes them longer.
+// Of what one pass can name, and lists of all that lives for as many as run and as many that wait: take_in() makes them longer.
 void StepEngine::reserve_lists(uint32_t max_out) {
   const size_t n = options_.max_running;
   running_.reserve(n);
@@ -73,11 +74,12 @@ StepEngine::~StepEngine() {
 }
 
 StepOutcome StepEngine::step(Deadline deadline, bool compute) {
-  StepOutcome outcome = StepOutcome::worked;
+  StepOutcome outcome = StepOutcome::blocked;
   try {
     outcome = step_or_throw(deadline, compute);
   } catch (const std::bad_alloc&) {
-    recover_from_bad_alloc();
+    outcome = drop_pass_without_memory(
+        error(Code::out_of_memory, "no memory for a pass of %u rows", plan_.n_rows));
   }
   publish_gauges();
   return outcome;
@@ -108,8 +110,11 @@ StepOutcome StepEngine::step_or_throw(Deadline deadline, bool compute) {
     return StepOutcome::suspended;
   }
   if (progress.ok()) {
+    n_passes_without_memory_ = 0;
     choose();
     commit();
+  } else if (progress.status().code() == Code::out_of_memory) {
+    return drop_pass_without_memory(std::move(progress).status());
   } else {
     for (Sequence* sequence : pass_.sequences)
       sequence->request->end(Finish::error, progress.status());
@@ -117,32 +122,45 @@ StepOutcome StepEngine::step_or_throw(Deadline deadline, bool compute) {
   close_pass();
   sweep_ended();
   forget_done();
-  if constexpr (kExpensiveChecks) LLMRT_ASSERT(validate().ok());
+  if constexpr (kExpensiveChecks) assert_valid();
   return StepOutcome::worked;
 }
 
 void StepEngine::drain_inbox() {
-  if (incoming_.empty()) {
+  {
     const std::lock_guard lock(shared_->mutex);
     if (shared_->inbox.empty()) return;
     incoming_.swap(shared_->inbox);
     shared_->n_waiting += static_cast<uint32_t>(incoming_.size());
   }
-  size_t n = 0;
-  for (const Submission& s : incoming_) n += s.sequences.size();
-  grow_to(sequences_, sequences_.size() + n);
-  grow_to(waiting_, sequences_.size() + n);
-  grow_to(requests_, requests_.size() + incoming_.size());
-  // nothing below allocates
-  for (Submission& submission : incoming_) {
-    submission.request->n_sequences = static_cast<uint32_t>(submission.sequences.size());
-    for (auto& sequence : submission.sequences) {
-      if (sequence->state == SeqState::queued) insert_by_rank(waiting_, *sequence);
-      sequences_.push_back(std::move(sequence));
-    }
-    requests_.push_back(std::move(submission.request));
-  }
+  bool all_in = true;
+  for (Submission& submission : incoming_) all_in = take_in(submission) && all_in;
   incoming_.clear();
+  if (!all_in) forget_live();
+}
+
+bool StepEngine::take_in(Submission& submission) {
+  RequestImpl& request = *submission.request;
+  const size_t n = submission.sequences.size();
+  try {
+    grow_by(sequences_, n);
+    grow_by(waiting_, sequences_.size() + n - waiting_.size());  // any that lives may have to wait
+    grow_by(requests_, 1);
+  } catch (const std::bad_alloc&) {
+    request.end(Finish::error,
+                error(Code::out_of_memory, "no memory for a place among %zu sequences",
+                      sequences_.size() + n));
+    let_go(request);
+    return false;
+  }
+  // nothing below allocates
+  request.n_sequences = static_cast<uint32_t>(n);
+  for (auto& sequence : submission.sequences) {
+    if (sequence->state == SeqState::queued) insert_by_rank(waiting_, *sequence);
+    sequences_.push_back(std::move(sequence));
+  }
+  requests_.push_back(std::move(submission.request));
+  return true;
 }
 
 void StepEngine::sweep(int64_t now) {
@@ -165,20 +183,24 @@ void StepEngine::sweep_ended() {
   }
   const auto gone = [&](const std::shared_ptr<RequestImpl>& request) {
     if (!request->ended() || request->n_sequences > 0) return false;
-    if (!request->evaluation) {
-      const std::lock_guard lock(stats_.mutex);
-      const int64_t now = now_ns();
-      stats_.e2e.record(now, now - request->submitted_ns);
-      stats_.requests.add(now, 1);
-    }
-    log_end(*request);
-    request->chain
-        .reset();  // it has rows of the vocabulary, and hosts may keep the request for long
+    let_go(*request);
     return true;
   };
-  const size_t before = requests_.size();
-  std::erase_if(requests_, gone);
-  if (requests_.size() == before) return;
+  if (std::erase_if(requests_, gone) > 0) forget_live();
+}
+
+void StepEngine::let_go(RequestImpl& request) {
+  if (!request.evaluation) {
+    const std::lock_guard lock(stats_.mutex);
+    const int64_t now = now_ns();
+    stats_.e2e.record(now, now - request.submitted_ns);
+    stats_.requests.add(now, 1);
+  }
+  log_end(request);
+  request.chain.reset();  // it has rows of the vocabulary, and hosts may keep the request for long
+}
+
+void StepEngine::forget_live() {
   {
     const std::lock_guard lock(shared_->mutex);
     std::erase_if(shared_->live, [](const auto& request) {
@@ -186,6 +208,13 @@ void StepEngine::sweep_ended() {
     });
   }
   shared_->changed.notify_all();
+}
+
+void StepEngine::end_without_memory(const Sequence& sequence, const char* thing) {
+  sequence.request->end(
+      Finish::error,
+      error(Code::out_of_memory, "no memory for %s of sample %d, which has %u of at most %u tokens",
+            thing, sequence.sample, sequence.n_generated(), sequence.n_max));
 }
 
 void StepEngine::log_end(const RequestImpl& request) const {
@@ -253,15 +282,19 @@ void StepEngine::end_all() {
   forget_done();
 }
 
-void StepEngine::recover_from_bad_alloc() {
+// Nothing of it was visible: the sequences keep their blocks, and their rows are computed again.
+StepOutcome StepEngine::drop_pass_without_memory(Status status) {
   runner_->abandon();
-  for (const Sequence* sequence : running_)
-    sequence->request->end(Finish::error, Status(Code::out_of_memory));
-  for (const Sequence* sequence : pass_.sequences)
-    sequence->request->end(Finish::error, Status(Code::out_of_memory));
+  if (++n_passes_without_memory_ >= kMemoryTries && !pass_.sequences.empty()) {
+    const auto last =
+        std::max_element(pass_.sequences.begin(), pass_.sequences.end(),
+                         [](const Sequence* a, const Sequence* b) { return goes_first(*a, *b); });
+    (*last)->request->end(Finish::error, std::move(status));
+  }
   close_pass();
   sweep_ended();
   forget_done();
+  return StepOutcome::blocked;
 }
 
 // Between passes, except that level 3 of a paused engine does not wait for a pass nobody works on: it is dropped and its rows are

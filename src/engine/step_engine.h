@@ -8,7 +8,14 @@
 //   tokens and block tables of such sequences do not change
 //
 // Faults: a request's own (NaN logits, bad sampling options, a callback that ends it) end that request; a failed pass ends the requests
-// in it; std::bad_alloc anywhere in step() ends the running requests with OUT_OF_MEMORY. The engine goes on in all three cases.
+// in it. The engine goes on in both cases.
+// Memory that cannot be had. Nobody waits for it for ever, and a request ends for nobody else's:
+//   a KV block          the plan gets smaller, down to the first in rank; that one ends after kMemoryTries steps
+//   an admission's      the request waits, and those behind it, while others run; then it ends after kMemoryTries steps
+//   a pass's own        the pass is dropped and made again; after kMemoryTries steps its last in rank ends
+//   a request's own beyond (a place in the lists, tables and text that grow, a draw)   it ends at once
+//   nodes of the prefix tree   are done without
+// COMMIT takes no memory but a request's own, so nothing is half done.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +33,9 @@
 #include "runtime/runner.h"
 
 namespace llmrt {
+
+// Steps in a row without memory for a KV block or a pass, until a request ends for it.
+inline constexpr uint32_t kMemoryTries = 8;
 
 enum class StepOutcome {
   idle,       // nothing to run
@@ -77,13 +87,19 @@ class StepEngine {
   void reserve_lists(uint32_t max_out);
   StepOutcome step_or_throw(Deadline deadline, bool compute);
   void drain_inbox();
-  void sweep(int64_t now);  // timeouts, then what ended
+  bool take_in(
+      Submission& submission);  // false: no memory for its place in the lists, it has ended
+  void sweep(int64_t now);      // timeouts, then what ended
   void sweep_ended();
+  void let_go(RequestImpl& request);  // it has ended and has no sequences
+  void forget_live();
   void log_end(const RequestImpl& request) const;
+  // Of a request whose next token found no memory for `thing`.
+  void end_without_memory(const Sequence& sequence, const char* thing);
   void drop_pass_of_ended();
   void retire(Sequence& sequence);  // blocks back, off the lists; never allocates
   void forget_done();
-  void recover_from_bad_alloc();
+  StepOutcome drop_pass_without_memory(Status status);
   void close_pass();
   void trim_if_asked();
   void publish_gauges();
@@ -92,18 +108,20 @@ class StepEngine {
   Status validate_sequence(const Sequence& sequence) const;
   Status validate_lists() const;
   Status validate_pass() const;
+  void assert_valid() const;
 
   // PLAN
   StepOutcome plan_pass(int64_t now);
-  void build_view(int64_t now, bool admit);
+  void build_view(int64_t now, size_t most_admitted);
   SequenceView view_of(const Sequence& sequence, int64_t now) const;
   bool may_admit(int64_t now);
   void preempt(Sequence& sequence);
-  bool give_up_if_stuck(Sequence& sequence);
+  void end_stuck(Sequence& sequence);
   // RESERVE
   void admit_planned(int64_t now);
   bool take_memory(Sequence& sequence);
-  bool take_memory_of_admitted();  // of the pass; false: without some, whose requests have ended
+  Sequence*
+  take_memory_of_admitted();  // of the pass; the first in rank that found none, or nullptr
   Status reserve(Sequence*& failed);
   void make_room(uint32_t n_blocks);
   // RUN
@@ -113,12 +131,15 @@ class StepEngine {
   void choose();
   // maxima: of the logits' blocks (graph/logit_blocks.h), or empty
   void choose_for(Sequence& sequence, std::span<const float> logits, std::span<const float> maxima);
+  void choose_or_throw(Sequence& sequence, std::span<const float> logits,
+                       std::span<const float> maxima);
   // COMMIT
   void commit();
   void commit_run(uint32_t i, int64_t now);
   void commit_evaluation(Sequence& sequence, const PlanRun& run, uint32_t first_out);
   void fork_followers(Sequence& leader);
   void accept(Sequence& sequence, const Pick& pick, int64_t now);
+  void accept_or_throw(Sequence& sequence, const Pick& pick, int64_t now);
   void finish_sequence(Sequence& sequence, Finish finish);
 
   const LoadedModel& model_;
@@ -148,6 +169,7 @@ class StepEngine {
 
   LengthModel lengths_;
   PassTimes times_;
+  uint32_t n_passes_without_memory_ = 0;  // in a row
   int64_t dynamic_due_ns_ = INT64_MAX;
   Stats stats_;
   EngineCounters counters_;

@@ -1,5 +1,7 @@
 // CHOOSE: one draw per wanted row. A draw depends on the row's logits, the request's options, its seed and the position only. The
 // host's hook edits a copy, so log probabilities can be the model's.
+#include <new>
+
 #include "base/plant.h"
 #include "engine/step_engine.h"
 
@@ -26,6 +28,15 @@ void StepEngine::choose() {
 
 void StepEngine::choose_for(Sequence& sequence, std::span<const float> logits,
                             std::span<const float> maxima) {
+  try {
+    choose_or_throw(sequence, logits, maxima);
+  } catch (const std::bad_alloc&) {
+    end_without_memory(sequence, "the draw");
+  }
+}
+
+void StepEngine::choose_or_throw(Sequence& sequence, std::span<const float> logits,
+                                 std::span<const float> maxima) {
   RequestImpl& request = *sequence.request;
   if (request.ended()) return;
   const auto position = static_cast<uint32_t>(sequence.tokens.size());

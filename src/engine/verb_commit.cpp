@@ -1,5 +1,6 @@
 // COMMIT: the only place where a pass becomes visible: lengths, the prefix tree, tokens, text, events, ends.
 #include <algorithm>
+#include <new>
 
 #include "engine/step_engine.h"
 
@@ -47,14 +48,13 @@ void StepEngine::commit_run(uint32_t i, int64_t now) {
   }
 }
 
-// Samples 1 .. n-1 start from the prompt's blocks. Without a free place they queue, and find the prompt in the tree.
+// Samples 1 .. n-1 start from the prompt's blocks. Without a free place or memory they queue, and find the prompt in the tree.
 void StepEngine::fork_followers(Sequence& leader) {
   for (const auto& follower : sequences_) {
     if (follower->request != leader.request || follower->state != SeqState::following) continue;
     Sequence& s = *follower;
-    const bool room = running_.size() < options_.max_running;
+    const bool room = running_.size() < options_.max_running && take_memory(s);
     if (room) {
-      if (!take_memory(s)) return;
       leader.kv.fork_to(*pool_, s.kv);
       s.vouched = leader.vouched;
       s.was_admitted = true;
@@ -66,6 +66,14 @@ void StepEngine::fork_followers(Sequence& leader) {
 }
 
 void StepEngine::accept(Sequence& sequence, const Pick& pick, int64_t now) {
+  try {
+    accept_or_throw(sequence, pick, now);
+  } catch (const std::bad_alloc&) {
+    end_without_memory(sequence, "another token");
+  }
+}
+
+void StepEngine::accept_or_throw(Sequence& sequence, const Pick& pick, int64_t now) {
   RequestImpl& request = *sequence.request;
   if (!sequence.alive() || request.ended()) return;
   if (sequence.n_max == 0) {
@@ -83,15 +91,6 @@ void StepEngine::accept(Sequence& sequence, const Pick& pick, int64_t now) {
     finish_sequence(sequence, Finish::stop);
     return;
   }
-  {
-    const std::lock_guard lock(stats_.mutex);
-    if (sequence.n_generated() > 0)
-      stats_.itl.record(now, now - sequence.last_token_ns);
-    else if (sequence.sample == 0)
-      stats_.ttft.record(now, now - request.submitted_ns);
-    ++stats_.totals.generated_tokens;
-  }
-  sequence.last_token_ns = now;
   sequence.tokens.push_back(pick.id);
   ++sequence.pending_tokens;
   bool stopped = false;
@@ -109,6 +108,15 @@ void StepEngine::accept(Sequence& sequence, const Pick& pick, int64_t now) {
   drawn.n_tokens = sequence.pending_tokens;
   if (drawn.emit) sequence.pending_tokens = 0;
   if (!request.add_token(sequence.sample, drawn)) return;
+  {
+    const std::lock_guard lock(stats_.mutex);
+    if (sequence.n_generated() > 1)
+      stats_.itl.record(now, now - sequence.last_token_ns);
+    else if (sequence.sample == 0)
+      stats_.ttft.record(now, now - request.submitted_ns);
+    ++stats_.totals.generated_tokens;
+  }
+  sequence.last_token_ns = now;
   if (stopped)
     finish_sequence(sequence, Finish::stop);
   else if (sequence.n_generated() >= sequence.n_max)

@@ -7,27 +7,27 @@
 namespace llmrt {
 namespace {
 
-constexpr uint32_t kStuckSteps = 8;    // failed commits in a row before the only request gives up
 constexpr uint32_t kMostReplans = 16;  // of one step, after failed commits
 
 }  // namespace
 
 StepOutcome StepEngine::plan_pass(int64_t now) {
   pool_->retry_commit();
-  bool admit = may_admit(now);
+  size_t most_admitted = may_admit(now) ? options_.max_running : 0;
   uint32_t n_failed = 0;
   for (;;) {
-    build_view(now, admit);
+    build_view(now, most_admitted);
     make_plan(view_, plan_);
     if (plan_.victim != kNoSequence) {
       preempt(*running_[plan_.victim]);
-      admit = false;  // what it gave back is for the one it went for
+      most_admitted = 0;  // what it gave back is for the one it went for
       continue;
     }
     if (plan_.stuck != kNoSequence || plan_.stuck_waiting != kNoSequence) {
       Sequence& stuck =
           plan_.stuck != kNoSequence ? *running_[plan_.stuck] : *waiting_[plan_.stuck_waiting];
-      if (!give_up_if_stuck(stuck)) return StepOutcome::blocked;
+      if (++stuck.stuck_steps < kMemoryTries) return StepOutcome::blocked;
+      end_stuck(stuck);
       continue;
     }
     if (plan_.runs.empty())
@@ -36,9 +36,16 @@ StepOutcome StepEngine::plan_pass(int64_t now) {
     pass_.sequences.clear();
     for (const PlanRun& run : plan_.runs)
       pass_.sequences.push_back(run.admit ? waiting_[run.index] : running_[run.index]);
-    if (!take_memory_of_admitted()) {
+    if (Sequence* without = take_memory_of_admitted()) {
       pass_.sequences.clear();
+      most_admitted = static_cast<size_t>(std::find(waiting_.begin(), waiting_.end(), without) -
+                                          waiting_.begin());
+      if (most_admitted > 0 || !running_.empty()) continue;
+      if (++without->stuck_steps < kMemoryTries) return StepOutcome::blocked;
+      end_without_memory(*without,
+                         without->request->evaluation ? "the block tables" : "the answer");
       sweep_ended();
+      most_admitted = options_.max_running;
       continue;
     }
     admit_planned(now);
@@ -50,6 +57,10 @@ StepOutcome StepEngine::plan_pass(int64_t now) {
     }
     ++counters_.failed_reserve;
     pass_.sequences.clear();
+    if (failed->request->ended()) {
+      sweep_ended();
+      continue;
+    }
     if (status.code() == Code::out_of_memory && pool_->commit_failed() &&
         ++n_failed <= kMostReplans)
       continue;  // the pool knows now what it can give: a smaller plan
@@ -59,13 +70,12 @@ StepOutcome StepEngine::plan_pass(int64_t now) {
   }
 }
 
-void StepEngine::build_view(int64_t now, bool admit) {
+void StepEngine::build_view(int64_t now, size_t most_admitted) {
   running_views_.clear();
   waiting_views_.clear();
   hits_.clear();
   for (const Sequence* sequence : running_) running_views_.push_back(view_of(*sequence, now));
-  const size_t n_slots =
-      admit && running_.size() < options_.max_running ? options_.max_running - running_.size() : 0;
+  const size_t n_slots = std::min(options_.max_running - running_.size(), most_admitted);
   for (size_t i = 0; i < std::min(n_slots, waiting_.size()); ++i) {
     const Sequence& sequence = *waiting_[i];
     SequenceView view = view_of(sequence, now);
@@ -89,7 +99,7 @@ void StepEngine::build_view(int64_t now, bool admit) {
   view_.prefill_chunk = options_.prefill_chunk;
   view_.max_running = options_.max_running;
   view_.max_out = runner_->options().max_out;
-  view_.admit = admit;
+  view_.admit = most_admitted > 0;
 }
 
 SequenceView StepEngine::view_of(const Sequence& sequence, int64_t now) const {
@@ -141,8 +151,7 @@ void StepEngine::preempt(Sequence& sequence) {
   insert_by_rank(waiting_, sequence);
 }
 
-bool StepEngine::give_up_if_stuck(Sequence& sequence) {
-  if (++sequence.stuck_steps < kStuckSteps) return false;
+void StepEngine::end_stuck(Sequence& sequence) {
   sequence.request->end(
       Finish::error,
       error(Code::out_of_memory,
@@ -150,7 +159,6 @@ bool StepEngine::give_up_if_stuck(Sequence& sequence) {
             "the rest cannot be had",
             sequence.kv.n_blocks(), layout_.capacity()));
   sweep_ended();
-  return true;
 }
 
 }  // namespace llmrt

@@ -6,7 +6,8 @@
 
 namespace llmrt {
 
-// At a sequence's first admission: what waits keeps its prompt and little else. False: there is none, and this request ends, no other.
+// At a sequence's first admission: what waits keeps its prompt and little else. False: there is not enough; it keeps what there was for
+// the next try.
 bool StepEngine::take_memory(Sequence& sequence) {
   RequestImpl& request = *sequence.request;
   const uint32_t longest = sequence.n_prompt + sequence.n_ahead;
@@ -17,19 +18,20 @@ bool StepEngine::take_memory(Sequence& sequence) {
     request.chain->reserve(longest);
     request.reserve_output(sequence.sample, sequence.n_ahead, static_cast<bool>(model_.tokenizer));
   } catch (const std::bad_alloc&) {
-    request.end(Finish::error, Status(Code::out_of_memory));
     return false;
   }
   return true;
 }
 
-bool StepEngine::take_memory_of_admitted() {
-  bool good = true;
+Sequence* StepEngine::take_memory_of_admitted() {
+  Sequence* without = nullptr;
   for (size_t i = 0; i < pass_.runs.size(); ++i) {
     Sequence& sequence = *pass_.sequences[i];
-    if (pass_.runs[i].admit && !sequence.was_admitted) good = take_memory(sequence) && good;
+    if (!pass_.runs[i].admit || sequence.was_admitted) continue;
+    if (without && goes_first(*without, sequence)) continue;
+    if (!take_memory(sequence)) without = &sequence;
   }
-  return good;
+  return without;
 }
 
 void StepEngine::admit_planned(int64_t now) {
@@ -72,12 +74,15 @@ Status StepEngine::reserve(Sequence*& failed) {
     Sequence& sequence = *pass_.sequences[i];
     const uint32_t end = pass_.runs[i].first + pass_.runs[i].count;
     make_room(sequence.kv.blocks_missing(*pool_, end));
-    Result<uint32_t> copied = sequence.kv.reserve(*pool_, end);
-    if (!copied.ok()) {
-      failed = &sequence;
-      return std::move(copied).status();
+    failed = &sequence;
+    try {
+      LLMRT_ASSIGN(const uint32_t n_copied, sequence.kv.reserve(*pool_, end));
+      counters_.copy_on_write += n_copied;
+    } catch (
+        const std::bad_alloc&) {  // its tables grow where an answer is longer than was foreseen
+      end_without_memory(sequence, "the block tables");
+      return Status(Code::out_of_memory);
     }
-    counters_.copy_on_write += *copied;
     sequence.stuck_steps = 0;
   }
   return {};

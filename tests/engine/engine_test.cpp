@@ -261,6 +261,37 @@ TEST_CASE("engine: a device error ends the requests of the pass and the engine g
   CHECK(b.engine->metrics().failed == 1);
 }
 
+TEST_CASE("engine: a pass without memory is made again and in the end its last in rank gives up") {
+  for (const bool suspended : {false, true}) {
+    EngineBench b;
+    const auto first = b.submit(some_prompt(30, 1), params_for(10, 1));
+    const auto second = b.submit(some_prompt(30, 2), params_for(10, 2));
+    if (suspended) (void)b.engine->step(0);
+    const auto third = b.submit(some_prompt(30, 3), params_for(10, 3));
+    b.toy.backend->starve_passes = 7;
+    for (int i = 0; i < 7; ++i) {
+      CHECK(b.engine->step(-1).code() == Code::pending);
+      b.check_valid();
+    }
+    CHECK(third->wait(0).code() == Code::pending);
+    b.run_all();
+    CHECK(first->tokens(0) == b.expected(some_prompt(30, 1), params_for(10, 1), 0, 10));
+    CHECK(second->tokens(0) == b.expected(some_prompt(30, 2), params_for(10, 2), 0, 10));
+    CHECK(third->tokens(0) == b.expected(some_prompt(30, 3), params_for(10, 3), 0, 10));
+    CHECK(b.engine->metrics().failed == 0);
+  }
+  EngineBench b;
+  const auto first = b.submit(some_prompt(30, 1), params_for(10, 1));
+  const auto last = b.submit(some_prompt(30, 2), params_for(10, 2));
+  b.toy.backend->starve_passes = 8;
+  for (int i = 0; i < 8; ++i) CHECK(b.engine->step(-1).code() == Code::pending);
+  b.run_all();
+  CHECK(last->wait(0).code() == Code::out_of_memory);
+  CHECK(last->error().message() == "toy: no memory for the pass");
+  CHECK(first->tokens(0) == b.expected(some_prompt(30, 1), params_for(10, 1), 0, 10));
+  b.check_valid();
+}
+
 TEST_CASE(
     "engine: without bytes for blocks the plan shrinks, and only a request alone that can have "
     "none gives up") {

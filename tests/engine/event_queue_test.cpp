@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,29 @@ TEST_CASE(
   CHECK(types.front() == EventType::progress);
   CHECK(types[types.size() - 2] == EventType::sample_done);
   CHECK(types.back() == EventType::text);
+}
+
+TEST_CASE(
+    "event_queue: behind a reader that never comes the newest progress is kept in one place") {
+  EventQueue queue(2);
+  std::string texts[2];
+  QueuedEvent progress;
+  progress.type = EventType::progress;
+  for (int i = 0; i < 1000; ++i) {
+    queue.push(text_of(i % 2, texts[i % 2], "a"));
+    progress.done = i;
+    queue.push(progress);
+    CHECK(queue.size() <= EventQueue::kMergeFrom + 4);
+  }
+  int64_t newest = 0;
+  size_t n_text = 0;
+  for (; !queue.empty(); queue.pop()) {
+    const QueuedEvent& front = queue.front();
+    if (front.type == EventType::progress) newest = std::max(newest, front.done);
+    n_text += front.text_size;
+  }
+  CHECK(newest == 999);
+  CHECK(n_text == 1000);
 }
 
 TEST_CASE("event_queue: without its text all other events are left") {

@@ -133,7 +133,11 @@ class Schedule {
   }
 
   void faults() {
-    if (commit_faults_) model_.backend->fail_commits = 1 + pick(2);
+    if (commit_faults_) {
+      const uint32_t n = 1 + pick(2);
+      model_.backend->fail_commits = n;
+      model_.backend->starve_passes = n;
+    }
     if (device_faults_ && pick(3) == 0) model_.backend->fail_passes = 1;
     if (device_faults_ && pick(3) == 0) model_.backend->fail_copies = 1;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <thread>
 
 #include "tests/support/host.h"
@@ -63,7 +64,8 @@ Status ToyBackend::kv_commit(KvId id, BlockId block) {
   if (kv.blocks[block]) return {};
   if (commit_limit >= 0 && kv.n_committed >= commit_limit)
     return error(Code::out_of_memory, "toy: no bytes for block %u", block);
-  kv.blocks[block] = std::make_unique<Stamp[]>(kv.config.block_tokens);
+  kv.blocks[block].reset(new (std::nothrow) Stamp[kv.config.block_tokens]);
+  if (!kv.blocks[block]) return Status(Code::out_of_memory);
   ++kv.n_committed;
   return {};
 }
@@ -170,6 +172,10 @@ Result<Progress> ToyBackend::advance(Execution& execution, Deadline deadline) {
   if (fail_passes > 0) {
     --fail_passes;
     return error(Code::device, "toy: the device failed");
+  }
+  if (starve_passes > 0) {
+    --starve_passes;
+    return error(Code::out_of_memory, "toy: no memory for the pass");
   }
   if (execution.phase == 0 && execution.chunk == 0 && !check(kv, exe, batch)) {
     ++violations;

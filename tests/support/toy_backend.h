@@ -42,6 +42,7 @@ class ToyBackend final : public Backend {
   std::atomic<int64_t> fail_commits{0};       // the next n commits fail
   std::atomic<int64_t> fail_copies{0};        // the next n copies fail
   std::atomic<int64_t> fail_passes{0};        // the next n calls of advance() fail
+  std::atomic<int64_t> starve_passes{0};      // the next n calls of advance() find no memory
   std::atomic<int32_t> nan_token{-1};         // a wanted row of this token has NaN logits
   std::atomic<int32_t> inf_token{-1};         // ... has one logit of +inf
   std::atomic<uint32_t> chunk_units{1};       // rows times groups that one chunk computes
