@@ -70,7 +70,6 @@ StepEngine::~StepEngine() {
   if (!cache_) return;  // create() failed half way
   runner_->abandon();
   for (auto& sequence : sequences_) cache_->release(sequence->kv);
-  for (auto& submission : incoming_) submission.request->n_sequences = 0;
 }
 
 StepOutcome StepEngine::step(Deadline deadline, bool compute) {

@@ -162,7 +162,7 @@ class StepEngine {
   std::vector<RowRun> row_runs_;
   std::vector<Choice> choices_;
   std::vector<float> hook_logits_;
-  std::vector<Submission> incoming_;
+  std::vector<Submission> incoming_;  // of drain_inbox(); empty outside
   // those whose end is still to come, or whose sequences live
   std::vector<std::shared_ptr<RequestImpl>> requests_;
   std::string text_scratch_, piece_scratch_;
