@@ -121,6 +121,41 @@ bool an_admission_waits_for_memory(const NoMemoryBench& bench) {
   return good;
 }
 
+// Of two that may enter the first does, though the second finds no memory.
+bool an_admission_needs_its_own_memory(const NoMemoryBench& bench) {
+  int n_alone = 0;
+  for (int64_t k = 0; k < 20; ++k) {
+    const auto engine = bench.engine(options_of(2, 256, 40));
+    std::vector<RequestPtr> requests;
+    for (int i = 0; i < 2; ++i)
+      requests.push_back(take(engine->submit(prompt_of(20, i), params_for(10, i))));
+    failing_memory.fail(k, 1);
+    (void)without_exemption([&] { return engine->step(0).code(); });
+    failing_memory.be_back();
+    n_alone += engine->metrics().running == 1;
+    while (engine->step(-1).code() == Code::pending) {
+    }
+    for (const RequestPtr& request : requests)
+      if (!demand(request->wait(0).ok(),
+                  "one allocation fails and an admission is not tried again"))
+        return false;
+  }
+  return demand(n_alone > 0, "no admission waits for the memory of one behind it");
+}
+
+// A submission that finds no place in the engine's lists.
+bool a_refused_request_is_forgotten(const NoMemoryBench& bench) {
+  const auto engine = bench.engine(options_of(1, 256, 40));
+  GenParams params = params_for(10, 1);
+  params.n = 16;
+  const RequestPtr request = take(engine->submit(prompt_of(20, 1), params));
+  failing_memory.fail(0, 1);
+  (void)without_exemption([&] { return engine->step(0).code(); });
+  failing_memory.be_back();
+  return demand(request->wait(0).code() == Code::out_of_memory, "a request without a place ends") &&
+         demand(engine->close(100).ok(), "the engine waits for a request that it refused");
+}
+
 bool timeouts_need_no_memory(const NoMemoryBench& bench) {
   const auto engine = bench.engine(options_of(1, 256, 40));
   const RequestPtr runs = take(engine->submit(prompt_of(20, 1), params_for(100, 1)));
@@ -226,7 +261,12 @@ int main() {
                     events.prefix_hit > 0 && events.failed_reserve > 0 && events.chunk_border > 0,
                 "schedules have all that takes and gives back blocks") &&
          good;
+  for (const char* thing :
+       {"for a place among", "for the draw of", "for another token of", "for the block tables of"})
+    good = demand(bench.has_said(thing), thing) && good;
   good = an_admission_waits_for_memory(bench) && good;
+  good = an_admission_needs_its_own_memory(bench) && good;
+  good = a_refused_request_is_forgotten(bench) && good;
   good = timeouts_need_no_memory(bench) && good;
   good = trim_needs_no_memory(bench) && good;
   good = threads_wait_for_memory(bench) && good;

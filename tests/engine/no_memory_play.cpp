@@ -22,6 +22,7 @@ constexpr int kLastingSteps = 300;
 struct Answer {
   std::vector<Token> tokens;
   std::string text;
+  std::vector<size_t> text_size = {0};  // [tokens so far], without what the end adds
 };
 
 struct Submitted {
@@ -80,6 +81,8 @@ class Play {
   // Of all runs.
   int64_t n_ended() const { return n_ended_; }  // with OUT_OF_MEMORY
   const EngineCounters& events() const { return events_; }
+  std::set<std::string>& sentences() { return sentences_; }
+  int64_t kept_bytes() const { return kept_bytes_; }  // of these sentences
 
  private:
   std::vector<Answer> alone(const PlannedRequest& planned) {
@@ -87,14 +90,21 @@ class Play {
     quiet.params.delivery = Delivery::request_queue;
     const auto engine = bench_.engine(plan_.options);
     const RequestPtr request = take(engine->submit(quiet.prompt, quiet.params));
-    std::vector<Answer> answers;
+    std::vector<Answer> answers(static_cast<size_t>(planned.params.n));
     const auto sample_done = [&] {
       return plan_.first_sample && request->finish(0) != Finish::none;
     };
-    while (!sample_done() && engine->step(0).code() == Code::pending) {
+    for (Code code = Code::pending; code == Code::pending && !sample_done();) {
+      code = engine->step(0).code();
+      for (int32_t i = 0; i < planned.params.n; ++i) {
+        Answer& answer = answers[static_cast<size_t>(i)];
+        answer.tokens = request->tokens(i);
+        answer.text = request->text(i);
+        if (request->finish(i) == Finish::none)
+          answer.text_size.resize(answer.tokens.size() + 1, answer.text.size());
+        answer.text_size.resize(answer.tokens.size() + 1, answer.text_size.back());
+      }
     }
-    for (int32_t i = 0; i < planned.params.n; ++i)
-      answers.push_back({request->tokens(i), request->text(i)});
     return answers;
   }
 
@@ -142,9 +152,9 @@ class Play {
       n_tokens += static_cast<int32_t>(tokens.size());
       const bool whole = status.ok() || (cut && i == 0);
       if (whole ? tokens != want.tokens || text != want.text
-                : tokens.size() > want.tokens.size() ||
+                : tokens.size() > want.tokens.size() || !want.text.starts_with(text) ||
                       !std::equal(tokens.begin(), tokens.end(), want.tokens.begin()) ||
-                      !want.text.starts_with(text))
+                      text.size() < want.text_size[tokens.size()])
         return "another answer of sample " + std::to_string(i);
       if (s.plan->params.sampling.logprobs > 0 &&
           s.request->logprobs(sample).size() != tokens.size())
@@ -163,7 +173,12 @@ class Play {
     for (size_t r = 0; r < all.size(); ++r) {
       if (std::string bad = check(all[r], wanted_[r], mode); !bad.empty())
         return "request " + std::to_string(r) + ": " + bad;
-      n_ended += all[r].request->wait(0).code() == Code::out_of_memory;
+      if (const Status status = all[r].request->wait(0); status.code() == Code::out_of_memory) {
+        ++n_ended;
+        const int64_t before = allocated_bytes();
+        sentences_.emplace(status.message());
+        kept_bytes_ += allocated_bytes() - before;
+      }
     }
     n_ended_ += n_ended;
     if (mode == Mode::one && n_ended > 1) return std::to_string(n_ended) + " requests ended";
@@ -185,6 +200,8 @@ class Play {
   std::vector<std::vector<Answer>> wanted_;  // [requests][samples]
   int64_t n_ended_ = 0;
   EngineCounters events_;
+  std::set<std::string> sentences_;
+  int64_t kept_bytes_ = 0;
 };
 
 }  // namespace
@@ -203,6 +220,11 @@ std::unique_ptr<Engine> NoMemoryBench::engine(const EngineOptions& options) cons
   return take(Engine::create(model_.model, options));
 }
 
+bool NoMemoryBench::has_said(const std::string& words) const {
+  return std::any_of(sentences_.begin(), sentences_.end(),
+                     [&](const std::string& s) { return s.find(words) != std::string::npos; });
+}
+
 bool NoMemoryBench::survives(const Schedule& plan) {
   Play play(*this, model_, plan);
   for (const Mode mode : {Mode::one, Mode::some, Mode::ten, Mode::lasting}) {
@@ -212,11 +234,11 @@ bool NoMemoryBench::survives(const Schedule& plan) {
     const int64_t stride = kExpensiveChecks ? 29 : mode == Mode::one ? 1 : 3;
     int64_t k = 0;
     for (bool hit = true; hit; k += stride) {
-      const int64_t before = allocated_bytes();
+      const int64_t before = allocated_bytes() - play.kept_bytes();
       std::string bad = play.run(mode, k);
       hit = failing_memory.has_failed();
-      if (bad.empty() && allocated_bytes() != before)
-        bad = std::to_string(allocated_bytes() - before) + " bytes leaked";
+      const int64_t left = allocated_bytes() - play.kept_bytes() - before;
+      if (bad.empty() && left != 0) bad = std::to_string(left) + " bytes leaked";
       if (!bad.empty())
         return std::printf("%s, %s from %lld on: %s\n", plan.name, name, static_cast<long long>(k),
                            bad.c_str()),
@@ -227,6 +249,7 @@ bool NoMemoryBench::survives(const Schedule& plan) {
                 static_cast<long long>(play.n_ended() - n_ended));
   }
   add_counters(events_, play.events());
+  sentences_.merge(play.sentences());
   return play.n_ended() > 0 || (std::printf("%s: nothing ended\n", plan.name), false);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,11 +45,14 @@ class NoMemoryBench {
   // Every k-th allocation of steps, in every mode. False: something was wrong, and said.
   bool survives(const Schedule& plan);
   std::unique_ptr<Engine> engine(const EngineOptions& options) const;
-  const EngineCounters& events() const { return events_; }  // of all engines of survives()
+  // Of all engines of survives().
+  const EngineCounters& events() const { return events_; }
+  bool has_said(const std::string& words) const;  // in the sentence of an end
 
  private:
   ToyModel model_;
   EngineCounters events_;
+  std::set<std::string> sentences_;
 };
 
 }  // namespace llmrt::test
