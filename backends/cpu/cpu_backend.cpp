@@ -4,6 +4,16 @@
 #include "base/in_quotes.h"
 
 namespace llmrt::cpu {
+namespace {
+
+// " isa=avx2 isa=scalar", what can run here
+std::string table_names(const char* before_each) {
+  std::string names;
+  for (const KernelTable* t : available_kernel_tables()) names.append(before_each).append(t->name);
+  return names;
+}
+
+}  // namespace
 
 DeviceInfo CpuBackend::info() const {
   DeviceInfo d;
@@ -71,18 +81,16 @@ Result<std::unique_ptr<Backend>> create_cpu_backend(std::shared_ptr<Host> host, 
   const KernelTable* table = &default_kernel_table();
   const char* wanted = wanted_kernel_table();
   if (wanted && *wanted && !find_kernel_table(wanted))
-    host->log(LogLevel::warn,
-              "LLMRT_CPU_ISA=%s is unknown or cannot run here, and ignored: using %s", wanted,
-              table->name);
+    host->log(
+        LogLevel::warn,
+        "LLMRT_CPU_ISA=%.40s is unknown or cannot run here, and ignored: using %s; allowed here:%s",
+        wanted, table->name, table_names(" ").c_str());
   if (!options.empty()) {
     const std::string name(options.substr(0, 4) == "isa=" ? options.substr(4) : "");
     table = find_kernel_table(name.c_str());
-    if (!table) {
-      std::string all;
-      for (const KernelTable* t : available_kernel_tables()) all += std::string(" isa=") + t->name;
+    if (!table)
       return error(Code::invalid_argument, "CPU option %s is unknown; allowed here:%s",
-                   in_quotes(options, 40).c_str(), all.c_str());
-    }
+                   in_quotes(options, 40).c_str(), table_names(" isa=").c_str());
   }
   return std::unique_ptr<Backend>(std::make_unique<CpuBackend>(std::move(host), *table));
 }

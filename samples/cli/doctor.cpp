@@ -45,7 +45,9 @@ std::string why_not_better(const std::string& isa) {
     const bool known = std::any_of(tables.begin(), tables.end(), [&](const TableCheck& table) {
       return std::string_view(table.name) == forced;
     });
-    why = setting + (known ? " cannot run here" : " is unknown") + " and ignored";
+    why = setting + (known ? " cannot run here" : " is unknown") + " and ignored, allowed here:";
+    for (const TableCheck& table : tables)
+      if (table.missing.empty()) why += std::string(" ") + table.name;
   }
   for (const TableCheck& table : tables) {
     if (table.name == isa) break;

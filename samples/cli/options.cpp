@@ -76,7 +76,7 @@ struct ModelOptions {
 
 constexpr int32_t kLogLines = 16;
 
-// What the log says of the folder that packed weights were to be kept in. LLMRT_LOG shows it already.
+// What the log warns of: a folder that takes no packed weights, a word of the environment that means nothing. LLMRT_LOG shows it already.
 void show_warnings(llmrt_runtime* runtime) {
   if (std::getenv("LLMRT_LOG")) return;
   int32_t level = 0;
@@ -257,16 +257,14 @@ void ModelArgs::add_cache_dir(CLI::App& app) {
 Loaded load(const ModelArgs& args, bool metadata_only) {
   Loaded loaded;
   ModelOptions options(args);
-  if (args.threads != 0 || !args.cache_dir.empty()) {
-    llmrt_runtime_options o;
-    llmrt_runtime_options_init(&o, sizeof o);
-    o.worker_threads = args.threads;
-    o.cache_dir = args.cache_dir.c_str();
-    o.log_queue = kLogLines;
-    llmrt_runtime* runtime = nullptr;
-    check(llmrt_runtime_create(&o, &runtime));
-    loaded.runtime.reset(runtime);
-  }
+  llmrt_runtime_options o;
+  llmrt_runtime_options_init(&o, sizeof o);
+  o.worker_threads = args.threads;
+  o.cache_dir = args.cache_dir.c_str();
+  o.log_queue = kLogLines;
+  llmrt_runtime* runtime = nullptr;
+  check(llmrt_runtime_create(&o, &runtime));
+  loaded.runtime.reset(runtime);
   options.c.metadata_only = metadata_only ? 1 : 0;
   const Owned<llmrt_source> source = open_source(args);
   const double begin = seconds_now();
@@ -282,8 +280,8 @@ Loaded load(const ModelArgs& args, bool metadata_only) {
     bar.show(info.done, info.total);
   }
   bar.clear();
+  show_warnings(runtime);
   check(status);
-  if (!args.cache_dir.empty()) show_warnings(loaded.runtime.get());
   llmrt_model* model = nullptr;
   check(llmrt_job_take_model(job, &model));
   loaded.model.reset(model);

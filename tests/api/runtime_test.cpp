@@ -285,7 +285,14 @@ TEST_CASE("runtime: words of the environment that mean nothing are warned of") {
     load_table_in(runtime.get());
   }
   CHECK(log.count(2, "LLMRT_LOG=banana is unknown, taken as debug") == 1);
-  CHECK(log.count(2, "LLMRT_CPU_ISA=foo is unknown or cannot run here, and ignored") == 1);
+  const std::string ignored =
+      "LLMRT_CPU_ISA=foo is unknown or cannot run here, and ignored: using ";
+  CHECK(log.count(2, ignored) == 1);
+  for (const auto& [level, line] : log.lines)
+    if (line.starts_with(ignored)) {
+      CHECK(line.find("; allowed here: ") != std::string::npos);
+      CHECK(line.ends_with(" scalar"));
+    }
   // The callback may ask for the devices whose making it is told of.
   static std::atomic<llmrt_runtime*> asked{nullptr};
   static std::atomic<int32_t> n_devices{0};

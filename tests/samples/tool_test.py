@@ -235,7 +235,10 @@ def main():
         got, out, err = run(tool, ["inspect", model, "--override", "llama.context_length=64"])
         expect("the plan knows overrides", got == 0 and "longest context that fits: 64\n" in out, (got, out, err))
         got, out, err = run(tool, ["doctor"], LLMRT_CPU_ISA="nope")
-        expect("doctor, unknown kernels", got == 0 and "LLMRT_CPU_ISA=nope is unknown and ignored" in out, (got, out, err))
+        expect("doctor, unknown kernels", got == 0 and "LLMRT_CPU_ISA=nope is unknown and ignored, allowed here: " in out, (got, out, err))
+        got, out, err = run(tool, ["run", model, "hi", "-n", "1"], LLMRT_CPU_ISA="nope")
+        warned = err.startswith("llmrt: LLMRT_CPU_ISA=nope is unknown or cannot run here, and ignored: using ") and " scalar\n" in err
+        expect("run, unknown kernels", got == 0 and warned, (got, out, err))
         got, out, err = run(tool, ["doctor", model])
         words = ["\nsystem: ", ", Linux ", "model: case, llama, F32, hash ", "one conversation of 512 tokens: "]
         expect("doctor of a model", got == 0 and all(w in out for w in words) and "{" not in out, (got, out, err))
