@@ -102,7 +102,7 @@ std::string report(const Json& json) {
   const std::string name = text(model["name"]);
   out += "model: " + (name.empty() ? "no name" : name) + ", " + text(model["arch"]) + ", " +
          text(model["quant"]) + ", hash " + text(model["hash"]) + "\n" + plan_text(model);
-  std::snprintf(line, sizeof line, "  at most %.0f tokens/s: each reads all weights\n",
+  std::snprintf(line, sizeof line, "  about %.0f tokens/s: each reads all weights\n",
                 model["decode_limit_tps"].get<double>());
   return out + line;
 }
