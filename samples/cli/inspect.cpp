@@ -1,4 +1,4 @@
-// llmrt inspect: what a file holds, and what it would take to run it here. Reads metadata only.
+// llmrt inspect: what a file holds, and what it would take to run it here, as it would be loaded. Reads metadata only.
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -143,7 +143,7 @@ int inspect(const InspectArgs& args) {
 
 Command add_inspect(CLI::App& app) {
   auto args = std::make_shared<InspectArgs>();
-  args->model.add_planning(app);
+  args->model.add_computing(app);
   args->engine.add_to(app);
   CLI::Option* json = app.add_flag("--json", args->json, "print everything as JSON");
   app.add_flag("--all", args->all, "with --json: arrays in full")->needs(json);

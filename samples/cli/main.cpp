@@ -25,7 +25,8 @@ constexpr Entry kEntries[] = {
     {"logits", "write the logits of a token sequence", cli::add_logits},
     {"tokenize", "text to token ids", cli::add_tokenize},
     {"render", "chat messages to prompt text", cli::add_render},
-    {"inspect", "show what a file holds", cli::add_inspect},
+    {"inspect", "show what a file holds and what it would take to run it; reads metadata only",
+     cli::add_inspect},
     {"doctor", "show what this machine offers", cli::add_doctor},
 };
 

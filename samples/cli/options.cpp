@@ -233,15 +233,11 @@ CLI::Option* ModelArgs::add_overrides(CLI::App& app) {
                    "KEY=VALUE laid over the file's metadata (repeatable)");
 }
 
-void ModelArgs::add_planning(CLI::App& app) {
+void ModelArgs::add_computing(CLI::App& app) {
   add_path(app)->required();
   add_threads(app);
   add_device(app);
   add_overrides(app);
-}
-
-void ModelArgs::add_computing(CLI::App& app) {
-  add_planning(app);
   app.add_option(
          "--load-mode", load_mode,
          "how weights are read: auto, mmap, read, or raw: they stay in the file, for models "
@@ -251,7 +247,8 @@ void ModelArgs::add_computing(CLI::App& app) {
 
 void ModelArgs::add_cache_dir(CLI::App& app) {
   app.add_option("--cache-dir", cache_dir,
-                 "FOLDER where packed weights are kept, so that the next load only maps them");
+                 "FOLDER that is there, where packed weights are kept: the next load only maps "
+                 "them");
 }
 
 Loaded load(const ModelArgs& args, bool metadata_only) {

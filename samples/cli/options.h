@@ -25,9 +25,8 @@ struct ModelArgs {
   CLI::Option* add_device(CLI::App& app);
   CLI::Option* add_chat_template(CLI::App& app);
   CLI::Option* add_overrides(CLI::App& app);
-  // All but the template and how weights are read: what a plan takes.
-  void add_planning(CLI::App& app);
-  void add_computing(CLI::App& app);  // a plan's, and how weights are read
+  // All but the template and where packed weights are kept: what a plan takes, and computing too.
+  void add_computing(CLI::App& app);
   void add_cache_dir(CLI::App& app);
 };
 

@@ -141,6 +141,9 @@ def check_figures(tool, table, model):
     tensor = next(t for t in said["tensors"] if t["name"] == "token_embd.weight")
     expect("inspect, tensors", TENSOR <= set(tensor) and tensor["shape"] == [128, 512] and tensor["type"] == "F16", tensor)
     expect("inspect, metadata", said["metadata"]["llama.context_length"] == 512, said["metadata"])
+    raw, _ = said_by(tool, ["inspect", model, "--load-mode", "raw", "--json"])
+    vectors = sum(t["bytes"] for t in said["tensors"] if len(t["shape"]) == 1)
+    expect("inspect, raw weights stay in the file", raw["plan"]["weights"] == vectors < said["plan"]["weights"], (raw["plan"], said["plan"]))
 
     said, _ = said_by(tool, ["tokenize", table, "-p", "ab", "--json"])
     expect("tokenize", said["ids"] == [97, 98] and said["n_ids"] == 2, said)

@@ -74,7 +74,8 @@ CASES = [
     (["run", "M", "--cache-dir", "TMP/none", "hi"], 0, ["TMP/none", "are not kept", "no such folder"]),
     (["run", "M", "--cache-dir", "TMP/", "--load-mode", "raw", "hi"], 2, ["--cache-dir", "--load-mode raw"]),
     (["logits", "M", "--cache-dir", "TMP/", "--tokens", "1", "--out", "TMP/out"], 2, ["--cache-dir is no option"]),
-    (["inspect", "M", "--load-mode", "mmap"], 2, ["--load-mode is no option"]),
+    (["inspect", "M", "--load-mode", "mmap"], 0, []),
+    (["inspect", "M", "--cache-dir", "TMP/"], 2, ["--cache-dir is no option"]),  # it loads no weights
     (["run", "M", "--override", 'x={"a":1}', "hi"], 2, ["--override: key"], ["metadata_overrides"]),
     (["perplexity", "M", "TMP/text", "--ctx", "1"], 2, ["--ctx is 1"]),
     (["perplexity", "M", "TMP/text", "--windows", "-3"], 2, ["--windows is -3"]),
