@@ -7,9 +7,12 @@ The objects of isa/ may have the extensions named here, and must have them, whic
 """
 
 import os
+import pathlib
 import re
-import subprocess
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import built_objects
 
 EXTENSIONS = {
     "dotprod": re.compile(r"\t[su]dot\tv"),
@@ -23,28 +26,19 @@ ALLOWED = {"neon.cpp.o": {"dotprod"}, "neon_i8mm.cpp.o": {"dotprod", "i8mm"}, "s
 
 def findings(objdump, path):
     """Extension: where it was found first."""
-    text = subprocess.run([objdump, "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True).stdout
-    function, found = "", {}
-    for line in text.splitlines():
-        if line.endswith(">:"):
-            function = line.split("<", 1)[1][:-2]
-            continue
+    found = {}
+    for function, instruction in built_objects.instructions(objdump, path):
         for name, pattern in EXTENSIONS.items():
-            if name not in found and pattern.search(line):
-                found[name] = f"{line.partition(chr(9))[2].strip()}   in {function}"
+            if name not in found and pattern.search(instruction):
+                found[name] = f"{instruction.strip()}   in {function}"
     return found
 
 
 def main():
     objdump, listing = sys.argv[1:]
-    with open(listing) as file:
-        objects = [line.strip() for line in file if line.strip().endswith(".o")]
-    absent = [path for path in objects if not os.path.exists(path)]
-    if absent:
-        print(f"{len(absent)} objects are not built, the first is {absent[0]}")
-        return 1
+    objects = built_objects.listed(listing)
     bad, seen = 0, set()
-    for path in sorted(set(objects)):
+    for path in objects:
         name = os.path.basename(path) if "/isa/" in path else ""
         allowed, found = ALLOWED.get(name, set()), findings(objdump, path)
         for extension in sorted(set(found) - allowed):
@@ -55,7 +49,7 @@ def main():
         seen |= {name} & set(ALLOWED)
     for name in sorted(set(ALLOWED) - seen):
         print(f"{name} is not in the list")
-    print(f"{len(set(objects))} objects, {bad} with other instructions than they should have")
+    print(f"{len(objects)} objects, {bad} with other instructions than they should have")
     return 1 if bad or seen != set(ALLOWED) else 0
 
 

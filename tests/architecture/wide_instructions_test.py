@@ -7,10 +7,12 @@ Objects in a folder called isa/ are built for one instruction set and chosen at 
 must be found guilty, which shows that the test can see. The scalar table is baseline.
 """
 
-import os
+import pathlib
 import re
-import subprocess
 import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import built_objects
 
 # VEX and EVEX encodings (all mnemonics that begin with v, but for virtualisation's), registers beyond xmm0-15, and the extensions
 # that keep old encodings. endbr64 and rep bsf (tzcnt's encoding, a bsf on old processors) are fine everywhere.
@@ -23,24 +25,12 @@ BEYOND = re.compile("|".join((VECTOR, SSE3_TO_SSE42, OTHER)))
 
 
 def findings(objdump, path):
-    text = subprocess.run([objdump, "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True).stdout
-    function, found = "", []
-    for line in text.splitlines():
-        if line.endswith(">:"):
-            function = line.split("<", 1)[1][:-2]
-        elif BEYOND.search(line):
-            found.append((function, line.partition("\t")[2].strip()))
-    return found
+    return [(function, instruction.strip()) for function, instruction in built_objects.instructions(objdump, path) if BEYOND.search(instruction)]
 
 
 def main():
     objdump, listing = sys.argv[1:]
-    with open(listing) as file:
-        objects = [line.strip() for line in file if line.strip().endswith(".o")]
-    absent = [path for path in objects if not os.path.exists(path)]
-    if absent:
-        print(f"{len(absent)} objects are not built, the first is {absent[0]}")
-        return 1
+    objects = built_objects.listed(listing)
     special = [path for path in objects if "/isa/" in path and "/isa/scalar" not in path]
     guilty, checked = 0, 0
     for path in sorted(set(objects) - set(special)):
@@ -49,8 +39,8 @@ def main():
         for function, instruction in found[:3]:
             print(f"{path}: {instruction}   in {function}")
         guilty += bool(found)
-    seen = [path for path in sorted(set(special)) if findings(objdump, path)]
-    print(f"{checked} baseline objects, {guilty} with wide instructions; {len(set(special))} objects of one instruction set, {len(seen)} seen as such")
+    seen = [path for path in special if findings(objdump, path)]
+    print(f"{checked} baseline objects, {guilty} with wide instructions; {len(special)} objects of one instruction set, {len(seen)} seen as such")
     return 1 if guilty or not checked or not seen else 0
 
 

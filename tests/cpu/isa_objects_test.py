@@ -12,6 +12,9 @@ import re
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import built_objects
+
 # objdump marks what VEX encodes of an instruction that AVX-512 has too: "{vex} vpdpbusd".
 ZMM, TILE, VNNI = r"%zmm|%[xy]mm(?:1[6-9]|2\d|3[01])\b|%k[0-7]\b", r"%tmm|tilerelease", r"vpdp[bw][us][us]ds?\b"
 WIDE = r"%ymm|\tv[a-z0-9]+"
@@ -35,21 +38,19 @@ def exports_its_table(symbols):
 
 
 def instruction_faults(objdump, path, table):
-    text = subprocess.run([objdump, "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=True).stdout
     forbidden, needed = RULES[table]
-    lines = [line for line in text.splitlines() if re.match(r"\s*[0-9a-f]+:\t", line)]
+    lines = [instruction for _, instruction in built_objects.instructions(objdump, path)]
     faults = []
     for pattern in forbidden:
         at = next((line for line in lines if re.search(pattern, line)), None)
         if at:
             faults.append(f"holds {at.strip()}")
-    return faults + [f"holds no {pattern}" for pattern in needed if not re.search(pattern, text)]
+    return faults + [f"holds no {pattern}" for pattern in needed if not any(re.search(pattern, line) for line in lines)]
 
 
 def main():
     nm, objdump, listing = sys.argv[1:]
-    with open(listing) as file:
-        objects = [line.strip() for line in file if line.strip().endswith(".o")]
+    objects = built_objects.listed(listing)
     bad = checked = 0
     for path in objects:
         faults = []
