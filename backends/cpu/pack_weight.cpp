@@ -10,6 +10,7 @@
 
 #include "backends/cpu/packed_weight.h"
 #include "base/check.h"
+#include "base/host.h"
 
 namespace llmrt::cpu {
 namespace {
@@ -103,14 +104,11 @@ Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader
   w.data = w.owned.data();
 
   FirstFailure failure;
-  const auto cancelled = [&] {
-    return progress && progress->cancel.load(std::memory_order_relaxed);
-  };
   const auto pack_chunk = [&](const ChunkCut::Chunk& chunk, uint8_t* rows) {
     uint8_t* panel = w.owned.data() + chunk.panel * w.panel_stride;
     const uint32_t per_piece = cut.per_piece() * kPanelRows;
     for (uint32_t first = 0; first < chunk.n_rows; first += per_piece) {
-      if (failure.there() || cancelled()) return;
+      if (failure.there() || is_cancelled(progress)) return;
       const uint32_t n = std::min(per_piece, chunk.n_rows - first);
       try {  // making the message of a failure may fail
         Status read = reader.read((chunk.row + first) * row, rows, n * row);
@@ -129,7 +127,7 @@ Result<PackedWeight> pack_weight(const WeightDesc& d, const WeightReader& reader
       scratch.with(worker, [&](uint8_t* rows) { pack_chunk(cut.chunk(c), rows); });
     });
     if (failure.there()) return failure.take();
-    if (cancelled()) return error(Code::cancelled, "loading was cancelled");
+    LLMRT_TRY(check_cancel(progress, d.name.c_str()));
     // Once a run: for each chunk the system would look through the pages of all CPUs.
     const ChunkCut::Chunk last = cut.chunk(end - 1);
     const uint64_t from = cut.chunk(begin).row * row;

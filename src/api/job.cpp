@@ -22,7 +22,7 @@ Result<std::shared_ptr<LoadJob>> LoadJob::start(std::shared_ptr<Host> host, Sour
   std::shared_ptr<LoadJob> job(new LoadJob);
   job->timeout_ms_ = timeout_ms;
   job->name_ = source.first->name();
-  job->cancelled_ = error(Code::cancelled, "%s: loading was cancelled", job->name_.c_str());
+  job->cancelled_ = loading_cancelled(job->name_.c_str());
   if (timeout_ms > 0) job->limit_ = Deadline::after_ms(timeout_ms);
   ServiceThread thread;
   LLMRT_TRY(thread.start("llmrt-load", [job, host = std::move(host), source = std::move(source),

@@ -18,4 +18,8 @@ void Host::log(LogLevel level, const char* format, ...) const {
   sink_.write(sink_.user, static_cast<int32_t>(level), text);
 }
 
+Status loading_cancelled(const char* of) {
+  return error(Code::cancelled, "%s: loading was cancelled", of);
+}
+
 }  // namespace llmrt

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/status.h"
 #include "base/thread_pool.h"
 
 namespace llmrt {
@@ -38,5 +39,15 @@ struct JobProgress {
   // The time is up and the result is there: what would only be good for later work is left out, and the work ends well.
   std::atomic<bool> no_time{false};
 };
+// nullptr: nobody can cancel the work.
+inline bool is_cancelled(const JobProgress* progress) {
+  return progress && progress->cancel.load(std::memory_order_relaxed);
+}
+// What a cancelled load ends with; of: a file or a tensor.
+Status loading_cancelled(const char* of);
+// That once the load is cancelled: looked at between two pieces of work.
+inline Status check_cancel(const JobProgress* progress, const char* of) {
+  return is_cancelled(progress) ? loading_cancelled(of) : Status();
+}
 
 }  // namespace llmrt

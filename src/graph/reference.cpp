@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/host.h"
 #include "graph/reference_state.h"
 
 namespace llmrt {
@@ -51,8 +52,7 @@ Result<WeightId> ReferenceBackend::add_weight(const WeightDesc& desc, const Weig
   const uint64_t n_panels = w->n_panels();
   for (uint64_t i_panel = 0; i_panel < n_panels * desc.n_expert;
        ++i_panel, panel += size_t{width} * desc.k) {
-    if (progress && progress->cancel.load(std::memory_order_relaxed))
-      return error(Code::cancelled, "%s: loading was cancelled", desc.name.c_str());
+    LLMRT_TRY(check_cancel(progress, desc.name.c_str()));
     const auto first = static_cast<uint32_t>(i_panel % n_panels) * width;
     const uint64_t at = i_panel / n_panels * desc.n + first;  // row of the tensor
     const uint32_t n_here = std::min(width, desc.n - first);

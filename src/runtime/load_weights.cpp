@@ -53,10 +53,6 @@ class WeightLoader {
     progress_->total.store(needed_);
     progress_->stage.store(stage);
   }
-  Status check_cancel() const {
-    if (!progress_ || !progress_->cancel.load(std::memory_order_relaxed)) return Status();
-    return error(Code::cancelled, "%s: loading was cancelled", name());
-  }
   Result<const TensorInfo*> tensor_of(const WeightDesc& desc) const {
     const TensorInfo* tensor = model_.source->find(desc.name);
     if (tensor) return tensor;
@@ -122,7 +118,7 @@ class WeightLoader {
   }
 
   Status add(const WeightDesc& desc, bool drops) {
-    LLMRT_TRY(check_cancel());
+    LLMRT_TRY(check_cancel(progress_, name()));
     LLMRT_ASSIGN(const TensorInfo* tensor, tensor_of(desc));
     const SourceReader reader(*model_.source, *tensor, drops);
     LLMRT_ASSIGN(const WeightId id, model_.backend->add_weight(desc, reader, progress_));

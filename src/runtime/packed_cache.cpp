@@ -24,12 +24,9 @@ constexpr uint64_t kWriteBytes = uint64_t{8} << 20;  // between two looks at whe
 
 uint64_t round_up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
-// Looked at between two pieces of work. writing: it is for the next load only.
-Status go_on(const JobProgress* progress, bool writing) {
-  if (!progress) return Status();
-  if (progress->cancel.load(std::memory_order_relaxed))
-    return error(Code::cancelled, "loading was cancelled");
-  if (writing && progress->no_time.load(std::memory_order_relaxed))
+// Between two pieces of work that only the next load has use for.
+Status check_time(const JobProgress* progress) {
+  if (progress && progress->no_time.load(std::memory_order_relaxed))
     return error(Code::timeout, "no time left");
   return Status();
 }
@@ -180,7 +177,8 @@ Result<std::vector<uint64_t>> PackedCache::checks_of(
     return static_cast<uint32_t>(std::min<uint64_t>(n, uint64_t{at} + kPiecesPerRun));
   };
   for (uint32_t at = 0; at < n; at = run_end(at)) {
-    LLMRT_TRY(go_on(progress, !in_file));
+    LLMRT_TRY(check_cancel(progress, path_.c_str()));
+    if (!in_file) LLMRT_TRY(check_time(progress));
     for (uint32_t p = at == 0 ? 0 : run_end(at); in_file && p < run_end(run_end(at)); ++p)
       platform::expect_reads(piece(p).data(), piece(p).size());
     host_.pool().run(at, run_end(at), hash_piece);
@@ -232,7 +230,8 @@ Status PackedCache::write_file(std::span<const std::span<const uint8_t>> weights
       return error(Code::internal, "%s has %zu packed bytes, %llu were announced",
                    program_.weights[i].name.c_str(), bytes.size(), ull{places_[i].bytes});
     for (uint64_t done = 0; done < bytes.size(); done += kWriteBytes) {
-      LLMRT_TRY(go_on(progress, true));
+      LLMRT_TRY(check_cancel(progress, path_.c_str()));
+      LLMRT_TRY(check_time(progress));
       LLMRT_TRY(file.append(bytes.data() + done, std::min(kWriteBytes, bytes.size() - done)));
     }
     at = places_[i].offset + bytes.size();
