@@ -22,18 +22,7 @@ Token plain_draw(const SamplingParams& params, const std::vector<float>& logits,
     if (step) step->apply(c, context);
     rest = at == rest.size() ? "" : rest.substr(at + 1);
   }
-  Token best_id = -1;
-  float best = 0;
-  for (const Candidate& item : c.items) {
-    const float score = item.logit + gumbel_from_uniform(uniform(context.seed, context.position,
-                                                                 RandomStream::gumbel,
-                                                                 static_cast<uint32_t>(item.id)));
-    if (best_id < 0 || score > best || (score == best && item.id < best_id)) {
-      best = score;
-      best_id = item.id;
-    }
-  }
-  return best_id;
+  return plain_argmax(c.items, context);
 }
 
 std::string failure(const SamplingParams& params, const std::vector<float>& logits,

@@ -8,22 +8,6 @@ using namespace llmrt::test;
 
 namespace {
 
-// The plain meaning: every candidate's noise is made.
-Token plain_argmax(const std::vector<Candidate>& items, const SampleContext& context) {
-  Token best_id = -1;
-  float best = 0;
-  for (const Candidate& item : items) {
-    const float score = item.logit + gumbel_from_uniform(uniform(context.seed, context.position,
-                                                                 RandomStream::gumbel,
-                                                                 static_cast<uint32_t>(item.id)));
-    if (best_id < 0 || score > best || (score == best && item.id < best_id)) {
-      best = score;
-      best_id = item.id;
-    }
-  }
-  return best_id;
-}
-
 void check_row(const std::vector<float>& row, float temperature, std::mt19937& rng) {
   RowSelect select;
   REQUIRE(select.scan(row));

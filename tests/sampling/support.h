@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sampling/chain.h"
+#include "sampling/rng.h"
 
 namespace llmrt::test {
 
@@ -37,6 +38,22 @@ inline std::vector<Token> ids_in_order(const Candidates& candidates) {
   std::vector<Token> ids;
   for (const Candidate& c : candidates.items) ids.push_back(c.id);
   return ids;
+}
+
+// The plain meaning of a draw from what is left: every candidate's noise is made.
+inline Token plain_argmax(const std::vector<Candidate>& items, const SampleContext& context) {
+  Token best_id = -1;
+  float best = 0;
+  for (const Candidate& item : items) {
+    const float score = item.logit + gumbel_from_uniform(uniform(context.seed, context.position,
+                                                                 RandomStream::gumbel,
+                                                                 static_cast<uint32_t>(item.id)));
+    if (best_id < 0 || score > best || (score == best && item.id < best_id)) {
+      best = score;
+      best_id = item.id;
+    }
+  }
+  return best_id;
 }
 
 // Every cut off, temperature 1: each test turns on what it is about.
