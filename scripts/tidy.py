@@ -60,12 +60,13 @@ def write_units(files):
     units = collections.defaultdict(list)
     for file, options in files:
         units[room(file), tuple(options)].append(file)
-    result = []
+    result, sizes = [], {}
     for n, ((parts, options), members) in enumerate(units.items()):
         source = UNITS / f"{n}_{'_'.join(parts)}.cpp"
         source.write_text("".join(f'#include "{ROOT / m}"\n' for m in sorted(members)))
         result.append((ROOT.joinpath(*parts), source, list(options)))
-    return result
+        sizes[source] = sum((ROOT / m).stat().st_size for m in members)
+    return sorted(result, key=lambda unit: -sizes[unit[1]])  # the longest is not the last to begin
 
 
 def tidy(folder, source, deep):
