@@ -191,7 +191,7 @@ class Report(unittest.TestCase):
 
     def test_the_page_is_written_from_several_files(self):
         with tempfile.TemporaryDirectory() as folder:
-            page = pathlib.Path(folder, "page.md")
+            page = pathlib.Path(folder, "page")
             page.write_text(f"before\n{bench_report.BEGIN}\nold\n{bench_report.END}\nafter\n")
             for name, keep in (("a.json", "decode"), ("b.json", "load")):
                 pathlib.Path(folder, name).write_text(json.dumps({**DOC, "runs": [r for r in DOC["runs"] if r["workload"] == keep]}))

@@ -29,14 +29,19 @@ inline void clear_sums(const LinearArgs& a) {
   for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
 }
 
-// Superblocks [begin, end) of the panel into the scratch.
+// Superblocks [begin, end) of the panel into the scratch. Those of the panel behind it are asked for, into the second cache: the rows of
+// the input are worked through before they are needed.
 template <class T>
 typename T::Expanded* expand_stripe(const LinearArgs& a, uint32_t begin, uint32_t end) {
   static_assert(sizeof(typename T::Expanded) <= kMostExpandedBytes);
   auto* expanded = reinterpret_cast<typename T::Expanded*>(a.scratch);
+  const size_t panel_bytes = size_t{a.k} / 32 * (T::kBytes / 8);
   for (uint32_t b = begin; b < end; ++b) {
     const uint32_t left = (a.k - b * 256) / 32;
-    T::expand(a.panel + size_t{b} * T::kBytes, left < 8 ? left : 8, expanded[b - begin]);
+    const uint8_t* superblock = a.panel + size_t{b} * T::kBytes;
+    T::expand(superblock, left < 8 ? left : 8, expanded[b - begin]);
+    for (uint32_t at = 0; at < T::kBytes; at += 64)
+      __builtin_prefetch(superblock + panel_bytes + at, 0, 2);
   }
   return expanded;
 }

@@ -8,6 +8,7 @@ struct SplitBlocks {
   uint32_t row[4];
   uint32_t skip[4];  // rows that belong to the block before
   uint32_t n_rows;   // of each
+  size_t panel_bytes;
 };
 
 template <int kTile>
@@ -29,7 +30,7 @@ inline void add_split(const LinearArgs& a, const SplitBlocks& blocks) {
   }
 }
 
-// k of [begin, end), multiples of 32. The panel's end may lie behind, but what is asked for there is only asked for.
+// k of [begin, end), multiples of 32. Of few rows the lines kAhead are asked for, of more those of the panel behind, into the second cache.
 template <int N>
 void split_stripe(const LinearArgs& a, const SplitBlocks& blocks, uint32_t begin, uint32_t end) {
   constexpr size_t kLines = 16, kAhead = 4096;
@@ -39,9 +40,13 @@ void split_stripe(const LinearArgs& a, const SplitBlocks& blocks, uint32_t begin
   if constexpr (N > 3) zero_tile<3>();
   for (uint32_t k = begin; k < end; k += 32) {
     const uint8_t* weights = a.panel + size_t{k} * kPanelRows * 2;
-    if constexpr (N == 1) {
+    if (blocks.row[0] == 0) {
 #pragma GCC unroll 16
-      for (size_t i = 0; i < kLines; ++i) __builtin_prefetch(weights + kAhead + i * 64);
+      for (size_t i = 0; i < kLines; ++i)
+        if constexpr (N == 1)
+          __builtin_prefetch(weights + kAhead + i * 64);
+        else
+          __builtin_prefetch(weights + blocks.panel_bytes + i * 64, 0, 2);
     }
     load_tile<6>(weights, 64);
     multiply_split<0>(a, blocks.row[0], k);
@@ -70,6 +75,7 @@ void linear_split(const LinearArgs& a) {
       const uint32_t n = n_blocks - block < 4 ? n_blocks - block : 4;
       SplitBlocks blocks;
       blocks.n_rows = tile_rows;
+      blocks.panel_bytes = size_t{padded} * kPanelRows * 2;
       for (uint32_t t = 0; t < n; ++t) {
         const uint32_t first = (block + t) * kTileRows;
         blocks.row[t] = first < last ? first : last;
