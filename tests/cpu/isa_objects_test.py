@@ -24,7 +24,7 @@ RULES = {
     "avx2": ([ZMM, TILE, VNNI], [r"%ymm", r"vpmaddubsw"]),
     "avx_vnni": ([ZMM, TILE, rf"(?<!\{{vex\}} ){VNNI}"], [rf"\{{vex\}} {VNNI}"]),
     "avx512_vnni": ([TILE, r"\{vex\}"], [r"%zmm", VNNI]),
-    "amx_int8": ([r"\{vex\}", r"tdpb(?:us|uu|f16)"], [VNNI, r"tdpbssd\s+%tmm", r"tdpbsud\s+%tmm", r"ldtilecfg", r"tilerelease"]),
+    "amx_int8": ([r"\{vex\}", r"tdpb(?:us|uu)"], [VNNI, r"tdpbssd\s+%tmm", r"tdpbsud\s+%tmm", r"tdpbf16ps\s+%tmm", r"ldtilecfg", r"tilerelease"]),
 }
 
 
