@@ -4,8 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <bit>
+#include <cstring>
 
 #include "backends/cpu/cpu_backend.h"
+#include "base/half.h"
 
 using namespace llmrt;
 
@@ -24,6 +26,58 @@ TEST_CASE("F16 models with float32 KV give the golden logits and greedy tokens")
       CAPTURE(golden.name);
       auto backend = cpu_on(*table);
       const auto model = test::load_on(*backend, golden.path, golden.overrides);
+      for (const auto& prompt : golden.prompts) {
+        test::SimpleRunner runner(*backend, model);
+        const auto logits = runner.run(prompt.ids);
+        CHECK(test::max_abs_diff(logits, prompt.logits) <= 2e-3);
+        if (std::string(table->name) == "scalar") continue;
+        CHECK(runner.greedy(logits, prompt.greedy.size()) == prompt.greedy);
+      }
+    }
+}
+
+namespace {
+
+// F16 values read as BF16. The golden models' are both.
+class Bf16Reader final : public WeightReader {
+ public:
+  explicit Bf16Reader(const WeightReader& f16) : f16_(f16) {}
+  Status read(uint64_t offset, void* dst, uint64_t n) const override {
+    LLMRT_TRY(f16_.read(offset, dst, n));
+    auto* bytes = static_cast<uint8_t*>(dst);
+    for (uint64_t i = 0; i + 2 <= n; i += 2) {
+      uint16_t h;
+      std::memcpy(&h, bytes + i, 2);
+      h = f32_to_bf16(f16_to_f32(h));
+      std::memcpy(bytes + i, &h, 2);
+    }
+    return Status();
+  }
+  void drop_behind(uint64_t offset, uint64_t n) const override { f16_.drop_behind(offset, n); }
+
+ private:
+  const WeightReader& f16_;
+};
+
+}  // namespace
+
+TEST_CASE("BF16 models with float32 KV give the golden logits and greedy tokens") {
+  for (const cpu::KernelTable* table : cpu::available_kernel_tables())
+    for (const auto& golden : test::golden_models()) {
+      CAPTURE(table->name);
+      CAPTURE(golden.name);
+      auto backend = cpu_on(*table);
+      test::TestModel model;
+      model.source = test::take(test::open_model(golden.path, golden.overrides));
+      model.def = test::take(define_model(*model.source));
+      for (WeightDesc& desc : model.def.program.weights) {
+        const SourceReader reader(*model.source, *model.source->find(desc.name));
+        const Bf16Reader bf16(reader);
+        const bool half = desc.type == DType::f16;
+        if (half) desc.type = DType::bf16;
+        model.weights.push_back(test::take(backend->add_weight(
+            desc, half ? static_cast<const WeightReader&>(bf16) : reader, nullptr)));
+      }
       for (const auto& prompt : golden.prompts) {
         test::SimpleRunner runner(*backend, model);
         const auto logits = runner.run(prompt.ids);
