@@ -12,7 +12,7 @@ inline bool fits_tiles(const AttendArgs& a) {
 struct TileScratch {
   uint16_t *q, *p;  // [rows][d_k], [rows][64]
   float *s, *o;     // [rows][64], [rows][d_v padded to 16]
-  TileScratch(const AttendArgs& a) {
+  explicit TileScratch(const AttendArgs& a) {
     q = reinterpret_cast<uint16_t*>(a.scratch);
     p = q + size_t{kMaxAttendRows} * a.d_k;
     s = reinterpret_cast<float*>(p + size_t{kMaxAttendRows} * kAttendTile);
