@@ -137,6 +137,7 @@ class Schedule {
       const uint32_t n = 1 + pick(2);
       model_.backend->fail_commits = n;
       model_.backend->starve_passes = n;
+      starved_ += n;
     }
     if (device_faults_ && pick(3) == 0) model_.backend->fail_passes = 1;
     if (device_faults_ && pick(3) == 0) model_.backend->fail_copies = 1;
@@ -191,7 +192,8 @@ class Schedule {
   }
 
   bool may_fail(Code code) const {
-    if (code == Code::out_of_memory) return model_.backend->commit_limit >= 0;
+    // Eight passes without memory and none done between them end a request: cuts of small budgets make that come about.
+    if (code == Code::out_of_memory) return model_.backend->commit_limit >= 0 || starved_ >= 8;
     return code == Code::device && device_faults_;
   }
 
@@ -248,6 +250,7 @@ class Schedule {
   ToyOptions toy_;
   ToyModel model_;
   bool commit_faults_ = false, device_faults_ = false;
+  uint32_t starved_ = 0;  // passes
   uint32_t refused_ = 0;
   std::string bad_events_;
   std::vector<Submitted> all_;
