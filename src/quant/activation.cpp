@@ -16,14 +16,13 @@ ActivationForm activation_form(uint32_t k, uint32_t group) {
   if (group == kSplitGroup) {
     f.low_at = ((k + 31) / 32 * 32 * 2 + 63) / 64 * 64;
     f.row_bytes = 2 * f.low_at;
-    if ((f.row_bytes & 2047u) == 0) f.row_bytes += 64;
-    return f;
+  } else {
+    f.dx_at = (k + 63) / 64 * 64;
+    f.sum_at = f.dx_at + (k / group * 4 + 63) / 64 * 64;
+    f.bias_at = f.sum_at + (group == 32 ? k / 32 * 4 : (k / 32 * 2 + 63) / 64 * 64);
+    const uint32_t end = f.bias_at + (group == 32 ? 0 : k / 16 * 4);
+    f.row_bytes = (end + 63) / 64 * 64;
   }
-  f.dx_at = (k + 63) / 64 * 64;
-  f.sum_at = f.dx_at + (k / group * 4 + 63) / 64 * 64;
-  f.bias_at = f.sum_at + (group == 32 ? k / 32 * 4 : (k / 32 * 2 + 63) / 64 * 64);
-  const uint32_t end = f.bias_at + (group == 32 ? 0 : k / 16 * 4);
-  f.row_bytes = (end + 63) / 64 * 64;
   if ((f.row_bytes & 2047u) == 0) f.row_bytes += 64;
   return f;
 }

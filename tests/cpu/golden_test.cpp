@@ -19,23 +19,6 @@ std::unique_ptr<Backend> cpu_on(const cpu::KernelTable& table, uint32_t n_worker
 
 }  // namespace
 
-TEST_CASE("F16 models with float32 KV give the golden logits and greedy tokens") {
-  for (const cpu::KernelTable* table : cpu::available_kernel_tables())
-    for (const auto& golden : test::golden_models()) {
-      CAPTURE(table->name);
-      CAPTURE(golden.name);
-      auto backend = cpu_on(*table);
-      const auto model = test::load_on(*backend, golden.path, golden.overrides);
-      for (const auto& prompt : golden.prompts) {
-        test::SimpleRunner runner(*backend, model);
-        const auto logits = runner.run(prompt.ids);
-        CHECK(test::max_abs_diff(logits, prompt.logits) <= 2e-3);
-        if (std::string(table->name) == "scalar") continue;
-        CHECK(runner.greedy(logits, prompt.greedy.size()) == prompt.greedy);
-      }
-    }
-}
-
 namespace {
 
 // F16 values read as BF16. The golden models' are both.
@@ -59,25 +42,29 @@ class Bf16Reader final : public WeightReader {
   const WeightReader& f16_;
 };
 
-}  // namespace
+test::TestModel load_as_bf16(Backend& backend, const test::GoldenModel& golden) {
+  test::TestModel model;
+  model.source = test::take(test::open_model(golden.path, golden.overrides));
+  model.def = test::take(define_model(*model.source));
+  for (WeightDesc& desc : model.def.program.weights) {
+    const SourceReader reader(*model.source, *model.source->find(desc.name));
+    const Bf16Reader bf16(reader);
+    const bool half = desc.type == DType::f16;
+    if (half) desc.type = DType::bf16;
+    model.weights.push_back(test::take(
+        backend.add_weight(desc, half ? static_cast<const WeightReader&>(bf16) : reader, nullptr)));
+  }
+  return model;
+}
 
-TEST_CASE("BF16 models with float32 KV give the golden logits and greedy tokens") {
+template <class Load>
+void check_goldens(const Load& load) {
   for (const cpu::KernelTable* table : cpu::available_kernel_tables())
     for (const auto& golden : test::golden_models()) {
       CAPTURE(table->name);
       CAPTURE(golden.name);
       auto backend = cpu_on(*table);
-      test::TestModel model;
-      model.source = test::take(test::open_model(golden.path, golden.overrides));
-      model.def = test::take(define_model(*model.source));
-      for (WeightDesc& desc : model.def.program.weights) {
-        const SourceReader reader(*model.source, *model.source->find(desc.name));
-        const Bf16Reader bf16(reader);
-        const bool half = desc.type == DType::f16;
-        if (half) desc.type = DType::bf16;
-        model.weights.push_back(test::take(backend->add_weight(
-            desc, half ? static_cast<const WeightReader&>(bf16) : reader, nullptr)));
-      }
+      const test::TestModel model = load(*backend, golden);
       for (const auto& prompt : golden.prompts) {
         test::SimpleRunner runner(*backend, model);
         const auto logits = runner.run(prompt.ids);
@@ -86,6 +73,18 @@ TEST_CASE("BF16 models with float32 KV give the golden logits and greedy tokens"
         CHECK(runner.greedy(logits, prompt.greedy.size()) == prompt.greedy);
       }
     }
+}
+
+}  // namespace
+
+TEST_CASE("F16 models with float32 KV give the golden logits and greedy tokens") {
+  check_goldens([](Backend& backend, const auto& golden) {
+    return test::load_on(backend, golden.path, golden.overrides);
+  });
+}
+
+TEST_CASE("BF16 models with float32 KV give the golden logits and greedy tokens") {
+  check_goldens(load_as_bf16);
 }
 
 TEST_CASE("F16 models with bf16 KV stay within 2 percent relative RMS") {

@@ -226,7 +226,7 @@ inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t ti
   st.l = __builtin_fmaf(st.l, st.alpha, total);
 }
 
-// Where the keys begin and end that some row sees; none: begin >= end. Sets the rows' states, and their o to 0.
+// Where the keys begin and end that some row sees; none: begin >= end. Sets the rows' states.
 struct VisibleKeys {
   uint32_t begin, end;
 };

@@ -53,47 +53,17 @@ inline void multiply_step(const uint16_t* left, uint32_t left_stride, const Tile
   if constexpr (kTiles > 2) multiply_columns<2, 7>(lines, offset, asks);
   if constexpr (kTiles > 3) multiply_columns<3, 5>(lines, offset, asks);
 }
-template <int kTiles>
-inline void zero_columns() {
-  zero_tile<0>();
-  if constexpr (kTiles > 1) zero_tile<1>();
-  if constexpr (kTiles > 2) zero_tile<2>();
-  if constexpr (kTiles > 3) zero_tile<3>();
-}
-template <int kTiles>
-inline void load_columns(const float* sums, uint32_t stride) {
-  const size_t bytes = stride * sizeof(float);
-  load_tile<0>(sums, bytes);
-  if constexpr (kTiles > 1) load_tile<1>(sums + 16, bytes);
-  if constexpr (kTiles > 2) load_tile<2>(sums + 32, bytes);
-  if constexpr (kTiles > 3) load_tile<3>(sums + 48, bytes);
-}
-template <int kTiles>
-inline void store_columns(float* sums, uint32_t stride) {
-  const size_t bytes = stride * sizeof(float);
-  store_tile<0>(sums, bytes);
-  if constexpr (kTiles > 1) store_tile<1>(sums + 16, bytes);
-  if constexpr (kTiles > 2) store_tile<2>(sums + 32, bytes);
-  if constexpr (kTiles > 3) store_tile<3>(sums + 48, bytes);
-}
-template <class Take>
-inline void with_tiles(uint32_t n, const Take& take) {
-  if (n == 1) take.template operator()<1>();
-  if (n == 2) take.template operator()<2>();
-  if (n == 3) take.template operator()<3>();
-  if (n == 4) take.template operator()<4>();
-}
-
 // s = q . K of one tile of keys.
 inline void score_tiles(const AttendArgs& a, const TileScratch& w, uint32_t n_row_tiles,
                         uint32_t n_columns, const TileLines& lines) {
   with_tiles(n_columns / 16, [&]<int kTiles>() {
     for (uint32_t r = 0; r < n_row_tiles; ++r) {
-      zero_columns<kTiles>();
+      each_tile<kTiles>([]<int c>() { zero_tile<c>(); });
       for (uint32_t d = 0; d < a.d_k; d += 32)
         multiply_step<kTiles>(w.q + r * kTileRows * a.d_k + d, a.d_k, lines, d / 2 * lines.stride,
                               r == 0);
-      store_columns<kTiles>(w.s + r * kTileRows * kAttendTile, kAttendTile);
+      float* s = w.s + r * kTileRows * kAttendTile;
+      each_tile<kTiles>([&]<int c>() { store_tile<c>(s + c * 16, kAttendTile * sizeof(float)); });
     }
   });
 }
@@ -105,11 +75,11 @@ inline void value_tiles(const AttendArgs& a, const TileScratch& w, uint32_t n_ro
   with_tiles(left < 4 ? left : 4, [&]<int kTiles>() {
     for (uint32_t r = 0; r < n_row_tiles; ++r) {
       float* o = w.o + r * kTileRows * o_stride + column;
-      load_columns<kTiles>(o, o_stride);
+      each_tile<kTiles>([&]<int c>() { load_tile<c>(o + c * 16, o_stride * sizeof(float)); });
       for (uint32_t h = 0; h < n_halves; ++h)
         multiply_step<kTiles>(w.p + r * kTileRows * kAttendTile + h * 32, kAttendTile, halves[h], 0,
                               r == 0);
-      store_columns<kTiles>(o, o_stride);
+      each_tile<kTiles>([&]<int c>() { store_tile<c>(o + c * 16, o_stride * sizeof(float)); });
     }
   });
 }

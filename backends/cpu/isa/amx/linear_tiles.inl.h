@@ -38,6 +38,22 @@ inline void shape_tiles(uint32_t rows = kTileRows) {
   load_tile_config(&config);
 }
 
+// f of tiles 0 .. kTiles - 1, at most four: their numbers are part of the instructions.
+template <int kTiles, class Each>
+[[gnu::always_inline]] inline void each_tile(const Each& f) {
+  f.template operator()<0>();
+  if constexpr (kTiles > 1) f.template operator()<1>();
+  if constexpr (kTiles > 2) f.template operator()<2>();
+  if constexpr (kTiles > 3) f.template operator()<3>();
+}
+template <class Take>
+inline void with_tiles(uint32_t n, const Take& take) {
+  if (n == 1) take.template operator()<1>();
+  if (n == 2) take.template operator()<2>();
+  if (n == 3) take.template operator()<3>();
+  if (n == 4) take.template operator()<4>();
+}
+
 using TileSums = int32_t[kTileRows][kPanelRows];  // of a block of rows and a plane
 using RowSums = float[kTileRows][kPanelRows];
 
@@ -46,15 +62,26 @@ inline void store_sums(TileSums& to) {
   store_tile<kTile>(to[0], sizeof(int32_t) * kPanelRows);
 }
 
+// The rows of a tile. The last block of the input begins early, so that it has as many as the others: those that the block before has
+// are computed again, and left out.
+struct TileRows {
+  uint32_t row, skip;
+};
+inline TileRows tile_rows_of(uint32_t n_rows, uint32_t tile_rows, uint32_t block) {
+  const uint32_t first = block * tile_rows, last = n_rows - tile_rows;
+  const uint32_t row = first < last ? first : last;
+  return {row, first - row};
+}
+
 // N blocks of rows over one stripe, added to a.out. Tiles work first and vectors then: a product of tiles takes the second port of the
 // 512-bit vectors, so that doing both at once gains nothing.
 template <class T, uint32_t N>
-void tile_stripe(const LinearArgs& a, const typename T::Expanded* e, const uint32_t* row,
-                 const uint32_t* skip, uint32_t begin, uint32_t end) {
+void tile_stripe(const LinearArgs& a, const typename T::Expanded* e, const TileRows* rows,
+                 uint32_t begin, uint32_t end) {
   alignas(64) TileSums sums[N][T::kPlanes];
   alignas(64) RowSums acc[N];
   const uint8_t* in[N];
-  for (uint32_t t = 0; t < N; ++t) in[t] = a.in + row[t] * a.in_stride;
+  for (uint32_t t = 0; t < N; ++t) in[t] = a.in + rows[t].row * a.in_stride;
   for (uint32_t b = begin; b < end; ++b) {
     T::template multiply<N>(a, in, e[b - begin], b, sums);
     const typename T::Join join(a, e[b - begin], b);
@@ -67,25 +94,20 @@ void tile_stripe(const LinearArgs& a, const typename T::Expanded* e, const uint3
     }
   }
   for (uint32_t t = 0; t < N; ++t)
-    for (uint32_t i = skip[t]; i < kTileRows; ++i) {
-      float* out = a.out + (row[t] + i) * kPanelRows;
+    for (uint32_t i = rows[t].skip; i < kTileRows; ++i) {
+      float* out = a.out + (rows[t].row + i) * kPanelRows;
       _mm512_store_ps(out, _mm512_add_ps(_mm512_load_ps(out), _mm512_load_ps(acc[t][i])));
     }
 }
 
-// The last block of the input begins early, so that it has 16 rows too: those that the block before has are computed again, and left out.
 template <class T, uint32_t N>
 uint32_t tile_blocks(const LinearArgs& a, const typename T::Expanded* e, uint32_t block,
                      uint32_t begin, uint32_t end) {
-  const uint32_t n_blocks = (a.n_rows + kTileRows - 1) / kTileRows, last = a.n_rows - kTileRows;
+  const uint32_t n_blocks = (a.n_rows + kTileRows - 1) / kTileRows;
   for (; block + N <= n_blocks; block += N) {
-    uint32_t row[N], skip[N];
-    for (uint32_t t = 0; t < N; ++t) {
-      const uint32_t first = (block + t) * kTileRows;
-      row[t] = first < last ? first : last;
-      skip[t] = first - row[t];
-    }
-    tile_stripe<T, N>(a, e, row, skip, begin, end);
+    TileRows rows[N];
+    for (uint32_t t = 0; t < N; ++t) rows[t] = tile_rows_of(a.n_rows, kTileRows, block + t);
+    tile_stripe<T, N>(a, e, rows, begin, end);
   }
   return block;
 }
