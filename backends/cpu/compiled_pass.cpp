@@ -136,6 +136,8 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
                    program_.weights[op.weight].name.c_str(), format.name);
     if (op.bias != kNone) part.bias = vectors_[op.bias];
+    bound.takes_panels &=
+        !part.weight->is_raw && table_.takes_panels[static_cast<uint32_t>(format.type)];
     part.macs_per_ns = macs_per_ns(table_, format);
     part.expand_ns = part.fn == table_.linear_decoded ? kDecodeNs
                      : is_row_type(format.type)       ? table_.speed.rows_expand_ns
@@ -222,6 +224,11 @@ Status CompiledPass::begin(const Batch& batch) {
   return Status();
 }
 
+uint32_t CompiledPass::panels_at_once(const BoundJob& job, uint32_t n) {
+  constexpr uint32_t kFewRows = 16;  // fewer wait for memory, and are cut finer
+  return job.takes_panels && n >= kFewRows ? kMostPanels : 1;
+}
+
 // Chunks of about a sixteenth of a worker's share, between 4 us (claiming costs 0.1) and 100 us (a pass stops within 0.5 ms).
 uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) const {
   constexpr float kShortest = 4'000, kLongest = 100'000, kBytesPerNs = 8, kPackBytesPerNs = 2;
@@ -252,7 +259,9 @@ uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) cons
     const uint32_t rows = cut.n_rows;
     const auto cached = static_cast<uint32_t>(kCachedInput / job.part[0].in_stride);
     cut.rows_per_chunk = std::min({rows, table_.speed.most_rows, std::max(cached, 128u)});
-    while (cut.rows_per_chunk > 16 && panel_ns(job, cut.rows_per_chunk) > kLongest)
+    while (cut.rows_per_chunk > 16 && static_cast<float>(panels_at_once(job, cut.rows_per_chunk)) *
+                                              panel_ns(job, cut.rows_per_chunk) >
+                                          kLongest)
       cut.rows_per_chunk = (cut.rows_per_chunk / 2 + 3) / 4 * 4;
     cut.n_row_chunks = (rows + cut.rows_per_chunk - 1) / cut.rows_per_chunk;
     cut.rows_per_chunk = (rows + cut.n_row_chunks - 1) / cut.n_row_chunks;
@@ -269,7 +278,9 @@ uint32_t CompiledPass::cut_jobs(std::span<JobCut> cuts, uint32_t n_workers) cons
   for (JobCut& cut : cuts) {
     const uint32_t panels = n_panels(cut.job->part[0].weight->n);
     const float ns = panel_ns(*cut.job, cut.rows_per_chunk) + decode_ns(*cut.job);
-    cut.panels_per_chunk = std::clamp(static_cast<uint32_t>(wanted / ns), 1u, panels);
+    const uint32_t at_once = panels_at_once(*cut.job, cut.rows_per_chunk);
+    const auto many = static_cast<uint32_t>(wanted / ns) / at_once * at_once;
+    cut.panels_per_chunk = std::min(std::max(many, at_once), panels);
     cut.chunk_begin = n;
     n += (panels + cut.panels_per_chunk - 1) / cut.panels_per_chunk * cut.n_row_chunks;
   }

@@ -58,6 +58,7 @@ class CompiledPass {
   struct BoundJob {
     const LinearJob* job = nullptr;
     BoundPart part[2];
+    bool takes_panels = true;  // all parts kMostPanels at once
   };
   // A job's rows in this batch, or those of one expert, cut into chunks.
   struct JobCut {
@@ -106,6 +107,12 @@ class CompiledPass {
   void join_attention(uint32_t op_index, uint32_t row);
   void deal(const DealtValue& value, uint32_t row);
   void run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint8_t* scratch);
+  // Panels that a call of a kernel takes, of n rows.
+  static uint32_t panels_at_once(const BoundJob& job, uint32_t n);
+  void sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel, uint32_t count,
+                  uint8_t* scratch);
+  void put_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel, uint32_t count,
+                  const float* sums);
   void run_attend(const Phase& phase, const BoundPhase& bound, uint32_t stage, uint32_t chunk,
                   uint8_t* scratch);
 

@@ -6,6 +6,7 @@
 // table, any type's in linear_decoded. Whoever calls has a FloatScope of FloatMode::compute (base/float_control.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,26 +18,29 @@
 
 namespace llmrt::cpu {
 
-// One panel of 16 outputs times n_rows inputs:  out[i][r] = sum_k W[r, k] * in[i, k], in 8 stripes (docs/NUMERICS.md).
+// Panels of 16 outputs times n_rows inputs:  out[i][r] = sum_k W[r, k] * in[i, k], in 8 stripes (docs/NUMERICS.md).
 struct LinearArgs {
-  const uint8_t* panel;  // P16, of the type the function is for
-  uint32_t k;            // the row length of the model
-  const uint8_t* in;     // rows of `form`, or where input_group() is 0 of float [k]
-  size_t in_stride;      // bytes between rows
+  const uint8_t* panel;     // P16, of the type the function is for
+  size_t panel_stride = 0;  // bytes between panels
+  uint32_t n_panels = 1;    // kMostPanels at most, where the table takes so many at once, else 1
+  uint32_t k;               // the row length of the model
+  const uint8_t* in;        // rows of `form`, or where input_group() is 0 of float [k]
+  size_t in_stride;         // bytes between rows
   const ActivationForm* form;
   const QuantFormat* format;  // of the weight; only linear_decoded reads it
   uint32_t n_rows;            // 1 .. kMaxLinearRows
-  float* out;                 // [n_rows][16], 64-byte aligned
+  float* out;                 // [n_panels][n_rows][16], 64-byte aligned
   uint8_t* scratch;           // linear_scratch_bytes(k), 64-byte aligned, one per thread
 };
 using LinearFn = void (*)(const LinearArgs&);
-inline constexpr uint32_t kMaxLinearRows = 512;
+inline constexpr uint32_t kMaxLinearRows = 512, kMostPanels = 2;
 
 // Room for the widest stripe of a panel in any expanded form, and stripe sums.
 inline constexpr size_t kMostExpandedBytes = 20480;  // of a superblock
 inline size_t linear_scratch_bytes(uint32_t k) {
-  return (size_t{n_superblocks(k)} / kStripes + 1) * kMostExpandedBytes +
-         size_t{kMaxLinearRows} * 64 + 8192;
+  return std::max(size_t{n_superblocks(k)} / kStripes + 1, size_t{kMostPanels}) *
+             kMostExpandedBytes +
+         size_t{kMaxLinearRows} * kMostPanels * 128 + 8192;
 }
 
 // Attention of some query rows over one chunk of 256 keys of one KV head (docs/NUMERICS.md, classes attention f32 and b16).
@@ -91,6 +95,7 @@ struct KernelTable {
 
   // By DType's number; nullptr: no kernel for this type alone.
   LinearFn linear[kDTypeNumbers];
+  bool takes_panels[kDTypeNumbers];  // kMostPanels at once
   // Class f32, any type without a packed form of its own.
   LinearFn linear_decoded;
 

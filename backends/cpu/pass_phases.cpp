@@ -176,62 +176,78 @@ void CompiledPass::run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint
   const uint32_t local = chunk - cut.chunk_begin;
   const uint32_t row = local % cut.n_row_chunks * cut.rows_per_chunk;
   const uint32_t n = std::min(cut.rows_per_chunk, cut.n_rows - row);
-  const uint32_t n_out = job.part[0].weight->n;
   const uint32_t panel = local / cut.n_row_chunks * cut.panels_per_chunk;
-  const uint32_t panel_end = std::min(panel + cut.panels_per_chunk, n_panels(n_out));
-
-  float* out[kMaxLinearRows];
-  const bool experts = job.job->dealt[0] != kNone;
-  const uint32_t n_used = program_.ops[job.job->op[0]].params.n_used;
-  for (uint32_t r = 0; r < n; ++r) {
-    if (!experts) {
-      out[r] = value_row(job.job->out, row + r);
-      continue;
-    }
-    const uint32_t entry = groups_.entries()[cut.row_begin + row + r];
-    out[r] = value_row(job.job->out, entry / n_used) + size_t{entry % n_used} * n_out;
-  }
-
+  const uint32_t panel_end =
+      std::min(panel + cut.panels_per_chunk, n_panels(job.part[0].weight->n));
   for (uint32_t i = 0; i < job.job->n_parts; ++i)
     if (job.part[i].weight->is_raw) job.part[i].weight->expect_panels(panel, panel_end, cut.expert);
 
-  const bool tell_maxima = maxima_base_ && job.job->out == program_.logits;
+  const uint32_t at_once = panels_at_once(job, n);
+  for (uint32_t p = panel; p < panel_end; p += at_once) {
+    const uint32_t count = std::min(at_once, panel_end - p);
+    sum_panels(cut, row, n, p, count, scratch);
+    put_panels(cut, row, n, p, count, reinterpret_cast<const float*>(scratch));
+  }
+}
+
+// The sums of n rows with `count` panels [count][n][16] to the scratch; of two parts act(gate) up.
+void CompiledPass::sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel,
+                              uint32_t count, uint8_t* scratch) {
+  const BoundJob& job = *cut.job;
   auto* sums = reinterpret_cast<float*>(scratch);
+  constexpr size_t kPartSums = kSumsBytes / 2 / sizeof(float);
   LinearArgs args{};
+  args.n_panels = count;
   args.n_rows = n;
   args.scratch = scratch + kSumsBytes;
-  for (uint32_t p = panel; p < panel_end; ++p) {
-    const uint32_t columns = std::min(kPanelRows, n_out - p * kPanelRows);
-    for (uint32_t i = 0; i < job.job->n_parts; ++i) {
-      const BoundPart& part = job.part[i];
-      const PackedWeight& w = *part.weight;
-      args.panel = w.is_raw ? w.packed_panel(p, cut.expert, scratch + plan_.panel_at)
-                            : w.panel(p, cut.expert);
-      args.k = w.k;
-      args.in = part.in + size_t{cut.row_begin + row} * part.in_stride;
-      args.in_stride = part.in_stride;
-      args.form = part.form;
-      args.format = part.format;
-      args.out = sums + i * kMaxLinearRows * 16;
-      part.fn(args);
-      if (!part.bias) continue;
+  for (uint32_t i = 0; i < job.job->n_parts; ++i) {
+    const BoundPart& part = job.part[i];
+    const PackedWeight& w = *part.weight;
+    args.panel = w.is_raw ? w.packed_panel(panel, cut.expert, scratch + plan_.panel_at)
+                          : w.panel(panel, cut.expert);
+    args.panel_stride = w.panel_stride;
+    args.k = w.k;
+    args.in = part.in + size_t{cut.row_begin + row} * part.in_stride;
+    args.in_stride = part.in_stride;
+    args.form = part.form;
+    args.format = part.format;
+    args.out = sums + i * kPartSums;
+    part.fn(args);
+    if (!part.bias) continue;
+    for (uint32_t q = 0; q < count; ++q) {
+      const uint32_t first = (panel + q) * kPanelRows, columns = std::min(kPanelRows, w.n - first);
+      float* out = args.out + size_t{q} * n * kPanelRows;
       for (uint32_t r = 0; r < n; ++r)
-        for (uint32_t c = 0; c < columns; ++c)
-          args.out[r * 16 + c] += part.bias[p * kPanelRows + c];
+        for (uint32_t c = 0; c < columns; ++c) out[r * kPanelRows + c] += part.bias[first + c];
     }
-    if (job.job->n_parts == 2)
-      table_.glu(sums, sums + kMaxLinearRows * 16, sums, n * 16, job.job->act);
-    for (uint32_t r = 0; r < n; ++r) {
-      float* to = out[r] + p * kPanelRows;
-      const float* sum = sums + r * 16;
-      const float* residual = job.job->residual == kNone
-                                  ? nullptr
-                                  : value_row(job.job->residual, row + r) + p * kPanelRows;
+  }
+  if (job.job->n_parts == 2)
+    table_.glu(sums, sums + kPartSums, sums, count * n * kPanelRows, job.job->act);
+}
+
+// From there to the value, plus the residual; for logits also their maxima.
+void CompiledPass::put_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel,
+                              uint32_t count, const float* sums) {
+  const LinearJob& job = *cut.job->job;
+  const uint32_t n_out = cut.job->part[0].weight->n;
+  const bool tell_maxima = maxima_base_ && job.out == program_.logits;
+  const bool experts = job.dealt[0] != kNone;
+  const uint32_t n_used = program_.ops[job.op[0]].params.n_used;
+  for (uint32_t r = 0; r < n; ++r) {
+    const uint32_t entry = experts ? groups_.entries()[cut.row_begin + row + r] : 0;
+    float* out = experts ? value_row(job.out, entry / n_used) + size_t{entry % n_used} * n_out
+                         : value_row(job.out, row + r);
+    const float* residual = job.residual == kNone ? nullptr : value_row(job.residual, row + r);
+    for (uint32_t q = 0; q < count; ++q) {
+      const uint32_t first = (panel + q) * kPanelRows,
+                     columns = std::min(kPanelRows, n_out - first);
+      const float* sum = sums + (size_t{q} * n + r) * kPanelRows;
+      const float* more = residual ? residual + first : nullptr;
       if (columns == kPanelRows)
-        put_columns(to, sum, residual, kPanelRows);
+        put_columns(out + first, sum, more, kPanelRows);
       else
-        put_columns(to, sum, residual, columns);
-      if (tell_maxima) maxima_row(row + r)[p] = max_or_infinity(to, columns);
+        put_columns(out + first, sum, more, columns);
+      if (tell_maxima) maxima_row(row + r)[panel + q] = max_or_infinity(out + first, columns);
     }
   }
 }

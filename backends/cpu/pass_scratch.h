@@ -1,6 +1,6 @@
 // What each worker needs beside the arena: one run of bytes, its parts at fixed places.
 //
-//   linear   sums of a chunk [2][rows][16] | expanded stripe | a panel, where weights are kept as rows of the file
+//   linear   sums of a chunk [2 parts][panels][rows][16] | expanded stripe | a panel, where weights are kept as rows of the file
 //   attend   q and scores | parts of a tile
 //   embed    row of the file
 // The three kinds of phases use their parts at different times, so they share the bytes.
@@ -24,7 +24,7 @@ struct WorkerNeeds {
   size_t part_floats = 0;
 };
 
-inline constexpr size_t kSumsBytes = 2 * kMaxLinearRows * 16 * sizeof(float);
+inline constexpr size_t kSumsBytes = 2 * kMostPanels * kMaxLinearRows * 16 * sizeof(float);
 
 // Where the panel begins.
 inline size_t panel_scratch_at(const WorkerNeeds& n) {

@@ -105,12 +105,14 @@ struct Matrix {
       else
         std::memcpy(in.data() + r * in_stride, x.data(), kK * sizeof(float));
     }
-    out = Buffer::make(sizeof(float) * kPanelRows * cpu::kMaxLinearRows);
+    out = Buffer::make(sizeof(float) * kPanelRows * cpu::kMaxLinearRows * cpu::kMostPanels);
     scratch = Buffer::make(cpu::linear_scratch_bytes(kK));
   }
-  void multiply(cpu::LinearFn fn, uint32_t panel, uint32_t n_rows) {
+  void multiply(cpu::LinearFn fn, uint32_t panel, uint32_t count, uint32_t n_rows) {
     cpu::LinearArgs a{};
     a.panel = panels.data() + panel * panel_stride;
+    a.panel_stride = panel_stride;
+    a.n_panels = count;
     a.k = kK;
     a.in_stride = in_stride;
     a.form = &form;
@@ -125,7 +127,7 @@ struct Matrix {
   }
 };
 
-// One iteration is one panel.
+// One iteration is one panel, or as many as the table takes at once.
 void linear(benchmark::State& state, Matrix& m, const cpu::KernelTable& table,
             const Ceilings& ceilings) {
   const FloatScope floats(FloatMode::compute);
@@ -136,12 +138,14 @@ void linear(benchmark::State& state, Matrix& m, const cpu::KernelTable& table,
     return;
   }
   const uint32_t n_panels = rows <= 8 ? m.n_panels : kCachedPanels;
+  const bool takes_panels = rows >= 16 && table.takes_panels[static_cast<uint32_t>(m.format.type)];
+  const uint32_t at_once = takes_panels ? cpu::kMostPanels : 1;
   uint32_t panel = 0;
   for (auto _ : state) {
-    m.multiply(fn, panel, rows);
-    panel = (panel + 1) % n_panels;
+    m.multiply(fn, panel, at_once, rows);
+    panel = (panel + at_once) % n_panels;
   }
-  const auto n = static_cast<double>(state.iterations());
+  const auto n = static_cast<double>(state.iterations()) * at_once;
   const double gigabytes = static_cast<double>(m.panel_stride) * n * 1e-9;
   const double giga_ops = 2.0 * kPanelRows * kK * rows * n * 1e-9;
   constexpr auto kRate = benchmark::Counter::kIsRate;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "backends/cpu/kernel_table.h"
@@ -101,13 +102,16 @@ struct A8Linear {
     in = Buffer::make(form.row_bytes * x.size());
     for (size_t i = 0; i < x.size(); ++i)
       quantize_activations(x[i].data(), form, in.data() + i * form.row_bytes);
-    out = Buffer::make(64 * cpu::kMaxLinearRows);
+    out = Buffer::make(64 * cpu::kMaxLinearRows * cpu::kMostPanels);
     scratch = Buffer::make(cpu::linear_scratch_bytes(k));
   }
-  // [rows][16], of one panel: until the next run.
-  const float* run(const cpu::KernelTable& table, uint32_t p, uint32_t first, uint32_t rows) {
+  // [count][rows][16], of panels from p on: until the next run.
+  const float* run(const cpu::KernelTable& table, uint32_t p, uint32_t first, uint32_t rows,
+                   uint32_t count = 1) {
     cpu::LinearArgs a{};
     a.panel = panels.data() + p * panel;
+    a.panel_stride = panel;
+    a.n_panels = count;
     a.k = k;
     a.in = in.data() + first * form.row_bytes;
     a.in_stride = form.row_bytes;
@@ -115,6 +119,7 @@ struct A8Linear {
     a.n_rows = rows;
     a.out = out.as<float>();
     a.scratch = scratch.data();
+    std::memset(scratch.data(), 0xff, scratch.size());  // what is read is written before
     table.linear_of(format_of(type))(a);
     return out.as<float>();
   }

@@ -180,6 +180,10 @@ inline Float512 _mm512_loadu_ps(const void* p) {
   return x;
 }
 inline Float512 _mm512_load_ps(const void* p) { return _mm512_loadu_ps(p); }
+inline Float512 _mm512_maskz_load_ps(uint16_t mask, const void* p) {
+  const Float512 x = _mm512_loadu_ps(p);
+  return floats([&](int i) { return mask >> i & 1 ? x.lane[i] : 0.0f; });
+}
 inline void _mm512_storeu_ps(void* p, const Float512& x) { std::memcpy(p, &x, 64); }
 inline void _mm512_store_ps(void* p, const Float512& x) { std::memcpy(p, &x, 64); }
 inline Float512 _mm512_add_ps(const Float512& a, const Float512& b) {

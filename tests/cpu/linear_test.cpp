@@ -153,6 +153,38 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("two panels at once give each the bits that it has alone") {
+  const FloatScope floats(FloatMode::compute);
+  uint32_t n_checked = 0;
+  for (DType type : test::a8_types())
+    for (uint32_t k : {32u, 96u, 256u, 576u, 2304u}) {
+      if (k % format_of(type).block) continue;
+      A8Linear f(type, 48, k, inputs(49, k));
+      for (const KernelTable* table : test::linear_tables()) {
+        if (!table->takes_panels[static_cast<uint32_t>(type)]) continue;
+        for (uint32_t m : {1u, 15u, 16u, 17u, 31u, 32u, 33u, 48u, 49u}) {
+          const float* out = f.run(*table, 1, 0, m, 2);
+          const std::vector<float> both(out, out + size_t{2} * m * 16);
+          bool same = true;
+          for (uint32_t p = 0; p < 2; ++p) {
+            const float* one = f.run(*table, 1 + p, 0, m);
+            for (uint32_t i = 0; i < m * 16; ++i)
+              same = same && same_bits(both[p * m * 16 + i], one[i]);
+          }
+          CAPTURE(table->name);
+          CAPTURE(format_of(type).name);
+          CAPTURE(k);
+          CAPTURE(m);
+          CHECK(same);
+          ++n_checked;
+        }
+      }
+    }
+#if defined(__x86_64__)
+  if (cpu::find_kernel_table("avx2")) CHECK(n_checked > 0);  // the emulated tiles do
+#endif
+}
+
 #if defined(__x86_64__)
 TEST_CASE("a linear by tiles leaves no tile in use") {
   if (!cpu::find_kernel_table("avx2")) return;

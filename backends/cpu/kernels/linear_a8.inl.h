@@ -29,21 +29,16 @@ inline void clear_sums(const LinearArgs& a) {
   for (uint32_t i = 0; i < a.n_rows; ++i) store(a.out + i * 16, zero());
 }
 
-// Superblocks [begin, end) of the panel into the scratch. Those of the panel behind it are asked for, into the second cache: the rows of
-// the input are worked through before they are needed.
+// A superblock of the panel. The same of the panel `ahead` bytes behind is asked for, into the second cache: the rows of the input are
+// worked through before it is needed.
 template <class T>
-typename T::Expanded* expand_stripe(const LinearArgs& a, uint32_t begin, uint32_t end) {
+void expand_superblock(const LinearArgs& a, const uint8_t* panel, size_t ahead, uint32_t b,
+                       typename T::Expanded& expanded) {
   static_assert(sizeof(typename T::Expanded) <= kMostExpandedBytes);
-  auto* expanded = reinterpret_cast<typename T::Expanded*>(a.scratch);
-  const size_t panel_bytes = size_t{a.k} / 32 * (T::kBytes / 8);
-  for (uint32_t b = begin; b < end; ++b) {
-    const uint32_t left = (a.k - b * 256) / 32;
-    const uint8_t* superblock = a.panel + size_t{b} * T::kBytes;
-    T::expand(superblock, left < 8 ? left : 8, expanded[b - begin]);
-    for (uint32_t at = 0; at < T::kBytes; at += 64)
-      __builtin_prefetch(superblock + panel_bytes + at, 0, 2);
-  }
-  return expanded;
+  const uint32_t left = (a.k - b * 256) / 32;
+  const uint8_t* superblock = panel + size_t{b} * T::kBytes;
+  T::expand(superblock, left < 8 ? left : 8, expanded);
+  for (uint32_t at = 0; at < T::kBytes; at += 64) __builtin_prefetch(superblock + ahead + at, 0, 2);
 }
 
 template <class T>
@@ -57,7 +52,9 @@ void linear_a8(const LinearArgs& a) {
       stripe<T, false>(a, a.panel + size_t{begin} * T::kBytes, T::kBytes, begin, end);
       continue;
     }
-    expand_stripe<T>(a, begin, end);
+    auto* expanded = reinterpret_cast<typename T::Expanded*>(a.scratch);
+    for (uint32_t b = begin; b < end; ++b)
+      expand_superblock<T>(a, a.panel, size_t{a.k} / 32 * (T::kBytes / 8), b, expanded[b - begin]);
     stripe<T, true>(a, a.scratch, sizeof(typename T::Expanded), begin, end);
   }
 }

@@ -1,19 +1,13 @@
-// AMX int8: one panel times 16 rows and more, for a type T of types_k.inl.h or types_32.inl.h. A tile of sums is 16 rows of the input
-// times the panel's 16 outputs. Two blocks of 16 rows times two planes of weights fill the eight registers, and need one load for each
-// product:
+// AMX int8: two panels times 16 rows and more, for a type T of types_k.inl.h or types_32.inl.h. A tile of sums is 16 rows of the input
+// times a panel's 16 outputs. A, the input, is read where it lies, B is lines [16 outputs][4 k] of an expanded superblock.
 //
-//                     plane 0: tile 6     plane 1: tile 7
-//   block 0: tile 4   sums: tile 0        sums: tile 1
-//   block 1: tile 5   sums: tile 2        sums: tile 3
-//
-// A, the input, is read where it lies, B is lines [16 outputs][4 k] of an expanded superblock. T brings
+// What limits it are the lines between the first two caches (measured: without them twice as fast). So a superblock of both panels is
+// expanded and stays in the first cache, and all rows pass over it: each block of rows is fetched once for two panels, their sums go to
+// and fro. T brings
 //   T::kBytes, T::Expanded, T::expand     as for kernels/linear_a8.inl.h
 //   T::Few                                the type of avx512/linear_k.inl.h or linear_32.inl.h that takes fewer rows
 //   T::kDepth                             k of one product of tiles
-//   T::n_parts                            how often a superblock fills the tiles
-//   T::multiply<N>                        renews the tiles and makes the products of a step; calls `between` a few times
-//   T::kJoinedAtOnce                      rows, a divisor of 16, that are joined between products
-//   T::Join                               a row's sum with what a step's tiles said
+//   T::pass<kWhole>                       all rows with a superblock (TilePass)
 
 constexpr uint32_t kTileRows = 16;
 
@@ -55,7 +49,6 @@ inline void with_tiles(uint32_t n, const Take& take) {
 }
 
 using TileSums = int32_t[kTileRows][kPanelRows];  // of a block of rows and a plane
-using RowSums = float[kTileRows][kPanelRows];
 
 template <int kTile>
 inline void store_sums(TileSums& to) {
@@ -73,60 +66,82 @@ inline TileRows tile_rows_of(uint32_t n_rows, uint32_t tile_rows, uint32_t block
   return {row, first - row};
 }
 
-// N blocks of rows over one stripe, added to a.out. Tiles work first and vectors then: a product of tiles takes the second port of the
-// 512-bit vectors, so that doing both at once gains nothing.
-template <class T, uint32_t N>
-void tile_stripe(const LinearArgs& a, const typename T::Expanded* e, const TileRows* rows,
-                 uint32_t begin, uint32_t end) {
-  alignas(64) TileSums sums[N][T::kPlanes];
-  alignas(64) RowSums acc[N];
-  const uint8_t* in[N];
-  for (uint32_t t = 0; t < N; ++t) in[t] = a.in + rows[t].row * a.in_stride;
-  for (uint32_t b = begin; b < end; ++b) {
-    T::template multiply<N>(a, in, e[b - begin], b, sums);
-    const typename T::Join join(a, e[b - begin], b);
-    for (uint32_t t = 0; t < N; ++t) {
-      const uint8_t* x = in[t];
-      for (uint32_t i = 0; i < kTileRows; ++i, x += a.in_stride) {
-        const __m512 before = b == begin ? _mm512_setzero_ps() : _mm512_load_ps(acc[t][i]);
-        _mm512_store_ps(acc[t][i], join(x, sums[t], i, before));
-      }
-    }
-  }
-  for (uint32_t t = 0; t < N; ++t)
-    for (uint32_t i = rows[t].skip; i < kTileRows; ++i) {
-      float* out = a.out + (rows[t].row + i) * kPanelRows;
-      _mm512_store_ps(out, _mm512_add_ps(_mm512_load_ps(out), _mm512_load_ps(acc[t][i])));
-    }
+// A row's sum with a superblock, before + what `join` finds. kWhole: the stripe has no other one, and the sum goes to what stripes before
+// left; else `before` is the stripe's sum, where goes_on says so.
+template <bool kWhole, class JoinRow>
+[[gnu::always_inline]] inline __m512 put_sum(const float* to, __mmask16 goes_on,
+                                             const JoinRow& join) {
+  if constexpr (kWhole) return _mm512_add_ps(_mm512_load_ps(to), join(_mm512_setzero_ps()));
+  return join(_mm512_maskz_load_ps(goes_on, to));
 }
 
-template <class T, uint32_t N>
-uint32_t tile_blocks(const LinearArgs& a, const typename T::Expanded* e, uint32_t block,
-                     uint32_t begin, uint32_t end) {
-  const uint32_t n_blocks = (a.n_rows + kTileRows - 1) / kTileRows;
-  for (; block + N <= n_blocks; block += N) {
-    TileRows rows[N];
-    for (uint32_t t = 0; t < N; ++t) rows[t] = tile_rows_of(a.n_rows, kTileRows, block + t);
-    tile_stripe<T, N>(a, e, rows, begin, end);
+// What all blocks of rows share in a pass over superblock b of kMostPanels panels; a panel that is not there is the first one again, and
+// its sums go nowhere.
+template <class T>
+struct TilePass {
+  const LinearArgs& args;
+  const typename T::Expanded* e;  // of each panel
+  float* sums[kMostPanels];       // [n_blocks][kTileRows][kPanelRows]
+  uint32_t b, n_blocks;
+  __mmask16 goes_on;  // all lanes: the stripe has had superblocks before
+
+  const uint8_t* in(uint32_t block) const {
+    return args.in + tile_rows_of(args.n_rows, kTileRows, block).row * args.in_stride;
   }
-  return block;
-}
+  float* to(uint32_t panel, uint32_t block) const {
+    return sums[panel] + block * (kTileRows * kPanelRows);
+  }
+};
 
 template <class T>
 void linear_tiles(const LinearArgs& a) {
   if (a.n_rows < kTileRows) {
-    linear_a8<typename T::Few>(a);
+    LinearArgs one = a;
+    for (uint32_t p = 0; p < a.n_panels; ++p) {
+      linear_a8<typename T::Few>(one);
+      one.panel += a.panel_stride;
+      one.out += a.n_rows * kPanelRows;
+    }
     return;
   }
-  clear_sums(a);
   shape_tiles<T::kDepth>();
-  const uint32_t n_super = n_superblocks(a.k);
+  auto* e = reinterpret_cast<typename T::Expanded*>(a.scratch);
+  const uint32_t n_super = n_superblocks(a.k), n_blocks = (a.n_rows + kTileRows - 1) / kTileRows;
+  const size_t n_sums = size_t{n_blocks} * kTileRows * kPanelRows;
+  // Of all stripes and of one, each of both panels.
+  auto* stripe = reinterpret_cast<float*>(e + kMostPanels);
+  const bool direct = a.n_rows % kTileRows == 0 && a.n_panels == kMostPanels;
+  float* total = direct ? a.out : stripe + kMostPanels * n_sums;
+  for (size_t i = 0; i < kMostPanels * n_sums; i += 16) store(total + i, zero());
+  TilePass<T> pass{a, e, {}, 0, n_blocks, 0};
   for (uint32_t s = 0; s < kStripes; ++s) {
     const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
-    if (begin == end) continue;
-    const typename T::Expanded* e = expand_stripe<T>(a, begin, end);
-    const uint32_t block = tile_blocks<T, T::kBlocks>(a, e, 0, begin, end);
-    if constexpr (T::kBlocks > 1) tile_blocks<T, 1>(a, e, block, begin, end);
+    const bool whole = begin + 1 == end;
+    for (uint32_t p = 0; p < kMostPanels; ++p) pass.sums[p] = (whole ? total : stripe) + p * n_sums;
+    for (pass.b = begin; pass.b < end; ++pass.b) {
+      for (uint32_t p = 0; p < kMostPanels; ++p)
+        expand_superblock<T>(a, a.panel + (p < a.n_panels ? p * a.panel_stride : 0),
+                             a.n_panels * a.panel_stride, pass.b, e[p]);
+      pass.goes_on = pass.b == begin ? 0 : 0xffff;
+      if (whole)
+        T::template pass<true>(pass);
+      else
+        T::template pass<false>(pass);
+    }
+    if (begin < end && !whole)
+      for (size_t i = 0; i < kMostPanels * n_sums; i += 16)
+        store(total + i, add(load(total + i), load(stripe + i)));
   }
   release_tiles();
+  if (direct) return;
+  // Rows of the last block that are the block before's stand there twice.
+  const TileRows last = tile_rows_of(a.n_rows, kTileRows, n_blocks - 1);
+  for (uint32_t p = 0; p < a.n_panels; ++p) {
+    float* out = a.out + p * a.n_rows * kPanelRows;
+    const float* from = total + p * n_sums;
+    const size_t n_before = (n_blocks - 1) * kTileRows * kPanelRows;
+    __builtin_memcpy(out, from, n_before * sizeof(float));
+    __builtin_memcpy(out + n_before, from + n_before + last.skip * kPanelRows,
+                     (kTileRows - last.skip) * kPanelRows * sizeof(float));
+  }
 }

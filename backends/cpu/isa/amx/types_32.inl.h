@@ -1,11 +1,11 @@
-// AMX int8, 32-block types. Each block of 32 k has a float scale, so its sums leave the tiles after one product, half as deep as a tile
-// can be. The two planes are two neighbouring blocks; codes are signed, without bias.
+// AMX int8, 32-block types. Each block of 32 k has a float scale, so its sums leave the tiles after one product, half as deep as a tile can
+// be, and vectors have more to do than tiles: 5 operations for each row of a block with a minimum, 3 without. Codes are signed, without
+// bias. Products go one after another through two tiles of sums; while one works, the sums two before it are joined.
 
 template <int kBits, bool kMin, int kBias>
 struct TileB32 {
   using Few = B32<kBits, kMin, kBias>;
   static constexpr uint32_t kBytes = Few::kBytes, kDepth = 32;
-  static constexpr uint32_t kPlanes = 8, kBlocks = 1;  // a plane for each block of the superblock
   using Expanded = Expanded32;
 
   static void expand(const uint8_t* sb, uint32_t n, Expanded& e) {
@@ -24,70 +24,102 @@ struct TileB32 {
     }
   }
 
-  static uint32_t n_blocks(uint32_t k, uint32_t b) {
-    const uint32_t left = (k - b * 256) / 32;
-    return left < 8 ? left : 8;
-  }
-
-  // Block j, into tile j mod 4, whose sums are of block j - 4 until then.
-  template <uint32_t j>
-  static void multiply_block(const LinearArgs& a, const uint8_t* in, const Expanded& e,
-                             TileSums* sums) {
-    constexpr int kSums = j % 4, kA = 4 + j % 2, kB = 6 + j % 2;
-    load_tile<kA>(in + j * 32, a.in_stride);
-    load_tile<kB>(e.code[j * 8], 64);
-    if constexpr (j >= 4) store_sums<kSums>(sums[j - 4]);
-    zero_tile<kSums>();
-    multiply_signed_tiles<kSums, kA, kB>();
-  }
-  template <uint32_t j>
-  static void multiply_blocks(const LinearArgs& a, const uint8_t* in, const Expanded& e, uint32_t n,
-                              TileSums* sums) {
-    if constexpr (j < kPlanes) {
-      if (j == n) return;
-      multiply_block<j>(a, in, e, sums);
-      multiply_blocks<j + 1>(a, in, e, n, sums);
-    }
-  }
-  // The last block whose sums are in the tile.
-  template <uint32_t kSums>
-  static void store_last(uint32_t n, TileSums* sums) {
-    if (kSums < n) store_sums<kSums>(sums[(n - 1 - kSums) / 4 * 4 + kSums]);
-  }
-  template <uint32_t N>
-  static void multiply(const LinearArgs& a, const uint8_t* const* in, const Expanded& e, uint32_t b,
-                       TileSums (*sums)[kPlanes]) {
-    static_assert(N == 1);
-    const uint32_t n = n_blocks(a.k, b);
-    multiply_blocks<0>(a, in[0] + b * 256, e, n, sums[0]);
-    store_last<0>(n, sums[0]);
-    store_last<1>(n, sums[0]);
-    store_last<2>(n, sums[0]);
-    store_last<3>(n, sums[0]);
-  }
-
-  struct Join {
-    const Expanded& e;
-    size_t dx_at, sum_at;
-    uint32_t n;
-    Join(const LinearArgs& a, const Expanded& expanded, uint32_t b)
-        : e(expanded),
-          dx_at(a.form->dx_at + b * 32),
-          sum_at(a.form->sum_at + b * 32),
-          n(n_blocks(a.k, b)) {}
-    __m512 block(const uint8_t* row, const TileSums* sums, uint32_t i, uint32_t j,
-                 __m512 acc) const {
-      return Few::joined(e.d[j], kMin ? e.m[j] : _mm512_setzero_ps(), row + dx_at + j * 4,
-                         row + sum_at + j * 4, _mm512_cvtepi32_ps(load512(sums[j][i])), acc);
-    }
-    __m512 operator()(const uint8_t* row, const TileSums* sums, uint32_t i, __m512 acc) const {
-      if (n == 8) {
-#pragma GCC unroll 8
-        for (uint32_t j = 0; j < 8; ++j) acc = block(row, sums, i, j, acc);
-      } else {
-        for (uint32_t j = 0; j < n; ++j) acc = block(row, sums, i, j, acc);
-      }
-      return acc;
-    }
+  // Of one block of rows with one panel.
+  struct Step {
+    const uint8_t* in;  // of the superblock
+    const uint8_t* dx;  // of its first block
+    const Expanded* e;
+    float* to;
   };
+  template <int kTile>
+  static void multiply(const Step& step, size_t in_stride, uint32_t j) {
+    load_tile<4 + kTile>(step.in + j * 32, in_stride);
+    load_tile<6 + kTile>(step.e->code[j * 8], 64);
+    zero_tile<kTile>();
+    multiply_signed_tiles<kTile, 4 + kTile, 6 + kTile>();
+  }
+  [[gnu::always_inline]] static void join(const Step& step, size_t in_stride, size_t sum_behind,
+                                          uint32_t j, const TileSums& sums, __m512* acc) {
+    const __m512 d = step.e->d[j], m = kMin ? step.e->m[j] : _mm512_setzero_ps();
+    const uint8_t* dx = step.dx + j * 4;
+#pragma GCC unroll 16
+    for (uint32_t i = 0; i < kTileRows; ++i, dx += in_stride) {
+      __asm__(
+          ""
+          : "+r"(dx));  // else GCC makes all addresses first, and keeps them in vector registers
+      acc[i] = Few::joined(d, m, dx, dx + sum_behind, _mm512_cvtepi32_ps(load512(sums[i])), acc[i]);
+    }
+  }
+  template <bool kWhole>
+  [[gnu::always_inline]] static void put(const Step& step, const __m512* acc) {
+#pragma GCC unroll 16
+    for (uint32_t i = 0; i < kTileRows; ++i) {
+      float* to = step.to + i * kPanelRows;
+      __m512 sum = acc[i];
+      if constexpr (kWhole) sum = _mm512_add_ps(_mm512_load_ps(to), sum);
+      _mm512_store_ps(to, sum);
+    }
+  }
+  template <bool kWhole>
+  [[gnu::always_inline]] static void begin(const Step& step, __mmask16 goes_on, __m512* acc) {
+#pragma GCC unroll 16
+    for (uint32_t i = 0; i < kTileRows; ++i)
+      if constexpr (kWhole)
+        acc[i] = _mm512_setzero_ps();
+      else
+        acc[i] = _mm512_maskz_load_ps(goes_on, step.to + i * kPanelRows);
+  }
+
+  template <bool kWhole>
+  static void pass(const TilePass<TileB32>& pass) {
+    const LinearArgs& a = pass.args;
+    const size_t in_stride = a.in_stride, sum_behind = a.form->sum_at - a.form->dx_at;
+    const uint32_t left = (a.k - pass.b * 256) / 32, n = left < 8 ? left : 8;
+    const __mmask16 goes_on = pass.goes_on;
+    alignas(64) TileSums sums[2];
+    __m512 acc[kTileRows];
+    Step last{};
+    for (uint32_t block = 0; block < pass.n_blocks; ++block)
+      for (uint32_t p = 0; p < kMostPanels; ++p) {
+        const uint8_t* in = pass.in(block);
+        const Step step{in + pass.b * 256, in + a.form->dx_at + pass.b * 32, pass.e + p,
+                        pass.to(p, block)};
+        if (n % 2 != 0) {
+          begin<kWhole>(step, goes_on, acc);
+          for (uint32_t j = 0; j < n; ++j) {
+            multiply<0>(step, in_stride, j);
+            store_sums<0>(sums[0]);
+            join(step, in_stride, sum_behind, j, sums[0], acc);
+          }
+          put<kWhole>(step, acc);
+          continue;
+        }
+        multiply<0>(step, in_stride, 0);
+        if (last.e) {
+          store_sums<1>(sums[1]);
+          join(last, in_stride, sum_behind, n - 2, sums[0], acc);
+        }
+        multiply<1>(step, in_stride, 1);
+        store_sums<0>(sums[0]);
+        if (last.e) {
+          join(last, in_stride, sum_behind, n - 1, sums[1], acc);
+          put<kWhole>(last, acc);
+        }
+        begin<kWhole>(step, goes_on, acc);
+        for (uint32_t j = 2; j < n; j += 2) {
+          multiply<0>(step, in_stride, j);
+          store_sums<1>(sums[1]);
+          join(step, in_stride, sum_behind, j - 2, sums[0], acc);
+          multiply<1>(step, in_stride, j + 1);
+          store_sums<0>(sums[0]);
+          join(step, in_stride, sum_behind, j - 1, sums[1], acc);
+        }
+        last = step;
+      }
+    if (!last.e) return;
+    store_sums<1>(sums[1]);
+    join(last, in_stride, sum_behind, n - 2, sums[0], acc);
+    join(last, in_stride, sum_behind, n - 1, sums[1], acc);
+    put<kWhole>(last, acc);
+  }
 };

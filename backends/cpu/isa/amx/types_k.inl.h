@@ -40,40 +40,79 @@ inline void store_products(Planes& w, uint32_t line, const Quads& c, const SubSc
   }
 }
 
-// What both types have in common: two blocks of rows times two planes fill the tiles of sums.
+// What both types have in common: a step is a superblock of two panels with a block of rows; two panels times two planes fill the tiles of
+// sums. While its tiles multiply, vectors join the sums of the step before: a product takes 16 cycles and no port of the vectors'. Joining
+// the step's own sums instead would wait for the last product, and the next step's products for the joins.
 struct TilePlanes {
-  static constexpr uint32_t kDepth = 64, kPlanes = 2, kBlocks = 2;
+  static constexpr uint32_t kDepth = 64, kPlanes = 2;
+  using Sums = TileSums[kMostPanels][kPlanes];
 
-  template <uint32_t N, class Expanded>
-  static void multiply(const LinearArgs& a, const uint8_t* const* in, const Expanded& e, uint32_t b,
-                       TileSums (*sums)[kPlanes]) {
-    zero_tile<0>();
-    zero_tile<1>();
-    if constexpr (N == 2) zero_tile<2>();
-    if constexpr (N == 2) zero_tile<3>();
+  // between(i) is done after the i-th of 16 products.
+  template <class Expanded, class Between>
+  [[gnu::always_inline]] static void multiply(const Expanded* e, const uint8_t* in,
+                                              size_t in_stride, Sums& sums,
+                                              const Between& between) {
+    each_tile<4>([]<int t>() { zero_tile<t>(); });
 #pragma GCC unroll 4
     for (uint32_t k = 0; k < 256; k += 64) {
-      load_tile<6>(e.w.low[k / 4], 64);
-      load_tile<4>(in[0] + b * 256 + k, a.in_stride);
-      multiply_unsigned_tiles<0, 4, 6>();
-      load_tile<7>(e.w.high[k / 4], 64);
-      multiply_signed_tiles<1, 4, 7>();
-      if constexpr (N == 2) {
-        load_tile<5>(in[1] + b * 256 + k, a.in_stride);
-        multiply_unsigned_tiles<2, 5, 6>();
-        multiply_signed_tiles<3, 5, 7>();
-      }
+      load_tile<4>(in + k, in_stride);
+      load_tile<5>(e[0].w.low[k / 4], 64);
+      multiply_unsigned_tiles<0, 4, 5>();
+      between(k / 16);
+      load_tile<6>(e[0].w.high[k / 4], 64);
+      multiply_signed_tiles<1, 4, 6>();
+      between(k / 16 + 1);
+      load_tile<7>(e[1].w.low[k / 4], 64);
+      multiply_unsigned_tiles<2, 4, 7>();
+      between(k / 16 + 2);
+      load_tile<6>(e[1].w.high[k / 4], 64);
+      multiply_signed_tiles<3, 4, 6>();
+      between(k / 16 + 3);
     }
     store_sums<0>(sums[0][0]);
     store_sums<1>(sums[0][1]);
-    if constexpr (N == 2) store_sums<2>(sums[1][0]);
-    if constexpr (N == 2) store_sums<3>(sums[1][1]);
+    store_sums<2>(sums[1][0]);
+    store_sums<3>(sums[1][1]);
   }
   // I of row i.
   static __m512i joined(const TileSums* sums, uint32_t i) {
     return _mm512_add_epi32(_mm512_slli_epi32(load512(sums[1][i]), 8), load512(sums[0][i]));
   }
 };
+
+// T::Join: a row's float sum with a step's integers.
+template <class T, bool kWhole>
+void planes_pass(const TilePass<T>& pass) {
+  alignas(64) TilePlanes::Sums sums;  // of a step, until the next one's are stored
+  const size_t in_stride = pass.args.in_stride;
+  const __mmask16 goes_on = pass.goes_on;
+  const typename T::Join join0(pass.args, pass.e[0], pass.b), join1(pass.args, pass.e[1], pass.b);
+  const auto join_row = [ =, &sums ](const uint8_t* x, float* to0, float* to1, uint32_t row)
+      __attribute__((always_inline)) {
+    to0 += row * kPanelRows;
+    to1 += row * kPanelRows;
+    const typename T::Row r(join0, x + row * in_stride);
+    _mm512_store_ps(to0, put_sum<kWhole>(to0, goes_on, [&](__m512 before) {
+                      return join0(r, sums[0], row, before);
+                    }));
+    _mm512_store_ps(to1, put_sum<kWhole>(to1, goes_on, [&](__m512 before) {
+                      return join1(r, sums[1], row, before);
+                    }));
+  };
+  const uint8_t* x = pass.in(0);
+  float *to0 = pass.sums[0], *to1 = pass.sums[1];
+  TilePlanes::multiply(pass.e, x + pass.b * 256, in_stride, sums, [](uint32_t) {});
+  for (uint32_t block = 1; block < pass.n_blocks; ++block) {
+    const uint8_t* next = pass.in(block);
+    TilePlanes::multiply(
+        pass.e, next + pass.b * 256, in_stride,
+        sums, [=](uint32_t i) __attribute__((always_inline)) { join_row(x, to0, to1, i); });
+    x = next;
+    to0 += kTileRows * kPanelRows;
+    to1 += kTileRows * kPanelRows;
+  }
+  for (uint32_t row = 0; row < kTileRows; ++row) join_row(x, to0, to1, row);
+}
 
 template <bool kFive>
 struct TileK4 : TilePlanes {
@@ -94,14 +133,33 @@ struct TileK4 : TilePlanes {
                           scale);
     }
   }
+  template <bool kWhole>
+  static void pass(const TilePass<TileK4>& pass) {
+    planes_pass<TileK4, kWhole>(pass);
+  }
+  struct Row;
   struct Join {
-    const K4Scales& scales;
+    typename Few::Mins min;
+    __m512 d, dmin;
     size_t dx_at, sums_at;
     Join(const LinearArgs& a, const Expanded& e, uint32_t b)
-        : scales(e.scales), dx_at(a.form->dx_at + b * 4), sums_at(a.form->sum_at + b * 16) {}
-    __m512 operator()(const uint8_t* row, const TileSums* sums, uint32_t i, __m512 acc) const {
-      return Few::joined(scales, row + sums_at, row + dx_at, joined(sums, i), acc);
+        : min(e.scales),
+          d(e.scales.d),
+          dmin(e.scales.dmin),
+          dx_at(a.form->dx_at + b * 4),
+          sums_at(a.form->sum_at + b * 16) {}
+    __m512 operator()(const Row& r, const TileSums* sums, uint32_t row, __m512 acc) const {
+      return Few::joined(min, d, dmin, r.pairs, r.dx, joined(sums, row), acc);
     }
+  };
+  // Of the input, for both panels.
+  struct Row {
+    __m512i pairs[4];
+    __m512 dx;
+    Row(const Join& at, const uint8_t* x)
+        : pairs{broadcast4(x + at.sums_at), broadcast4(x + at.sums_at + 4),
+                broadcast4(x + at.sums_at + 8), broadcast4(x + at.sums_at + 12)},
+          dx(broadcast_float(x + at.dx_at)) {}
   };
 };
 
@@ -125,13 +183,22 @@ struct TileK6 : TilePlanes {
     }
     e.d = half_scales(sb + Few::At::kDAt);
   }
+  template <bool kWhole>
+  static void pass(const TilePass<TileK6>& pass) {
+    planes_pass<TileK6, kWhole>(pass);
+  }
+  struct Row;
   struct Join {
     __m512 d;
     size_t dx_at;
     Join(const LinearArgs& a, const Expanded& e, uint32_t b)
         : d(e.d), dx_at(a.form->dx_at + b * 4) {}
-    __m512 operator()(const uint8_t* row, const TileSums* sums, uint32_t i, __m512 acc) const {
-      return Few::joined(d, row + dx_at, joined(sums, i), acc);
+    __m512 operator()(const Row& r, const TileSums* sums, uint32_t row, __m512 acc) const {
+      return Few::joined(d, r.dx, joined(sums, row), acc);
     }
+  };
+  struct Row {
+    __m512 dx;
+    Row(const Join& at, const uint8_t* x) : dx(broadcast_float(x + at.dx_at)) {}
   };
 };

@@ -50,16 +50,28 @@ struct K4 {
   static __m512i plane(const uint8_t* sb, uint32_t g) {
     return kFive ? load512(sb + At::kHighAt + g * 64) : _mm512_setzero_si512();
   }
+  struct Mins {
+    __m512i a, b, c, d;
+    Mins() = default;
+    explicit Mins(const K4Scales& s) : a(s.min[0]), b(s.min[1]), c(s.min[2]), d(s.min[3]) {}
+  };
   // acc with a superblock of a row: its 8 sums of q, its dx, and I.
-  static __m512 joined(const K4Scales& s, const void* sums, const void* dx, __m512i isum,
-                       __m512 acc) {
+  static __m512 joined(const Mins& min, __m512 d, __m512 dmin, const __m512i* pairs, __m512 dx,
+                       __m512i isum, __m512 acc) {
+    __m512i jsum = _mm512_dpwssd_epi32(_mm512_setzero_si512(), min.a, pairs[0]);
+    jsum = _mm512_dpwssd_epi32(jsum, min.b, pairs[1]);
+    jsum = _mm512_dpwssd_epi32(jsum, min.c, pairs[2]);
+    jsum = _mm512_dpwssd_epi32(jsum, min.d, pairs[3]);
+    const __m512 t =
+        _mm512_fmsub_ps(d, _mm512_cvtepi32_ps(isum), _mm512_mul_ps(dmin, _mm512_cvtepi32_ps(jsum)));
+    return _mm512_fmadd_ps(t, dx, acc);
+  }
+  static __m512 joined_row(const K4Scales& s, const void* sums, const void* dx, __m512i isum,
+                           __m512 acc) {
     const auto* pairs = static_cast<const uint8_t*>(sums);
-    __m512i jsum = _mm512_setzero_si512();
-    for (int j = 0; j < 4; ++j)
-      jsum = _mm512_dpwssd_epi32(jsum, s.min[j], broadcast4(pairs + 4 * j));
-    const __m512 t = _mm512_fmsub_ps(s.d, _mm512_cvtepi32_ps(isum),
-                                     _mm512_mul_ps(s.dmin, _mm512_cvtepi32_ps(jsum)));
-    return _mm512_fmadd_ps(t, broadcast_float(dx), acc);
+    const __m512i p[4] = {broadcast4(pairs), broadcast4(pairs + 4), broadcast4(pairs + 8),
+                          broadcast4(pairs + 12)};
+    return joined(Mins(s), s.d, s.dmin, p, broadcast_float(dx), isum, acc);
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t g = 0; g < 8; ++g)
@@ -100,7 +112,7 @@ struct K4 {
     }
 #pragma GCC unroll 8
     for (int i = 0; i < R; ++i)
-      acc[i] = joined(s, in.sum_i16(a, i) + b * 8, in.dx(a, i) + b, isum[i], acc[i]);
+      acc[i] = joined_row(s, in.sum_i16(a, i) + b * 8, in.dx(a, i) + b, isum[i], acc[i]);
   }
 };
 
@@ -112,8 +124,8 @@ struct K6 {
   static __m512i scale(const uint8_t* sb, uint32_t j) {
     return _mm512_cvtepi8_epi32(load128(sb + At::kScalesAt + 16 * j));
   }
-  static __m512 joined(__m512 d, const void* dx, __m512i isum, __m512 acc) {
-    return _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum)), broadcast_float(dx), acc);
+  static __m512 joined(__m512 d, __m512 dx, __m512i isum, __m512 acc) {
+    return _mm512_fmadd_ps(_mm512_mul_ps(d, _mm512_cvtepi32_ps(isum)), dx, acc);
   }
   static void expand(const uint8_t* sb, uint32_t, Expanded& e) {
     for (uint32_t j = 0; j < 16; ++j) {
@@ -162,6 +174,7 @@ struct K6 {
     }
     const __m512 d = kExpanded ? e->d : half_scales(sb + At::kDAt);
 #pragma GCC unroll 8
-    for (int i = 0; i < R; ++i) acc[i] = joined(d, in.dx(a, i) + b, isum[i], acc[i]);
+    for (int i = 0; i < R; ++i)
+      acc[i] = joined(d, broadcast_float(in.dx(a, i) + b), isum[i], acc[i]);
   }
 };
