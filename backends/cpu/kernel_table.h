@@ -121,6 +121,9 @@ struct KernelTable {
                RopePairs pairs, const float* cosine, const float* sine);
   void (*glu)(const float* gate, const float* up, float* out, uint32_t n, Activation act);
   void (*add)(const float* a, const float* b, float* out, uint32_t n);
+  // A linear's sums [n_panels][n_rows][16] to rows of `to`, which are to_stride floats apart, plus those of `more` if there are any.
+  void (*put_panels)(const float* sums, uint32_t n_panels, uint32_t n_rows, float* to,
+                     size_t to_stride, const float* more, size_t more_stride);
   void (*scale)(const float* x, float factor, float* out, uint32_t n);
   void (*softcap)(const float* x, float cap, float* out, uint32_t n);
 

@@ -229,27 +229,36 @@ void CompiledPass::sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint3
 void CompiledPass::put_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel,
                               uint32_t count, const float* sums) {
   const LinearJob& job = *cut.job->job;
-  const uint32_t n_out = cut.job->part[0].weight->n;
-  const bool tell_maxima = maxima_base_ && job.out == program_.logits;
-  const bool experts = job.dealt[0] != kNone;
-  const uint32_t n_used = program_.ops[job.op[0]].params.n_used;
-  for (uint32_t r = 0; r < n; ++r) {
-    const uint32_t entry = experts ? groups_.entries()[cut.row_begin + row + r] : 0;
-    float* out = experts ? value_row(job.out, entry / n_used) + size_t{entry % n_used} * n_out
-                         : value_row(job.out, row + r);
-    const float* residual = job.residual == kNone ? nullptr : value_row(job.residual, row + r);
-    for (uint32_t q = 0; q < count; ++q) {
-      const uint32_t first = (panel + q) * kPanelRows,
-                     columns = std::min(kPanelRows, n_out - first);
-      const float* sum = sums + (size_t{q} * n + r) * kPanelRows;
-      const float* more = residual ? residual + first : nullptr;
-      if (columns == kPanelRows)
-        put_columns(out + first, sum, more, kPanelRows);
-      else
-        put_columns(out + first, sum, more, columns);
-      if (tell_maxima) maxima_row(row + r)[panel + q] = max_or_infinity(out + first, columns);
+  const uint32_t n_out = cut.job->part[0].weight->n, first = panel * kPanelRows;
+  const uint32_t columns = std::min(count * kPanelRows, n_out - first);
+  const bool experts = job.dealt[0] != kNone, has_more = job.residual != kNone;
+  if (!experts && columns == count * kPanelRows) {
+    const auto stride = [&](ValueId v) { return plan_.values[v].row_bytes / sizeof(float); };
+    table_.put_panels(sums, count, n, value_row(job.out, row) + first, stride(job.out),
+                      has_more ? value_row(job.residual, row) + first : nullptr,
+                      has_more ? stride(job.residual) : 0);
+  } else {
+    const uint32_t n_used = program_.ops[job.op[0]].params.n_used;
+    for (uint32_t r = 0; r < n; ++r) {
+      const uint32_t entry = experts ? groups_.entries()[cut.row_begin + row + r] : 0;
+      float* out = experts ? value_row(job.out, entry / n_used) + size_t{entry % n_used} * n_out
+                           : value_row(job.out, row + r);
+      const float* more = has_more ? value_row(job.residual, row + r) : nullptr;
+      for (uint32_t c = 0; c < columns; c += kPanelRows) {
+        const float* sum = sums + (size_t{c / kPanelRows} * n + r) * kPanelRows;
+        const float* add = more ? more + first + c : nullptr;
+        if (columns - c >= kPanelRows)
+          put_columns(out + first + c, sum, add, kPanelRows);
+        else
+          put_columns(out + first + c, sum, add, columns - c);
+      }
     }
   }
+  if (!maxima_base_ || job.out != program_.logits) return;
+  for (uint32_t r = 0; r < n; ++r)
+    for (uint32_t c = 0; c < columns; c += kPanelRows)
+      maxima_row(row + r)[panel + c / kPanelRows] = max_or_infinity(
+          value_row(job.out, row + r) + first + c, std::min(kPanelRows, columns - c));
 }
 
 void CompiledPass::run_attend(const Phase& phase, const BoundPhase& bound, uint32_t stage,

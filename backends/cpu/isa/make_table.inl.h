@@ -15,6 +15,7 @@ constexpr KernelTable make_table(const char* name, const char* f32_class, TableS
   t.rope = &rope;
   t.glu = &glu;
   t.add = &add_rows;
+  t.put_panels = &put_panels;
   t.scale = &scale_row;
   t.softcap = &softcap_row;
   t.route = &route_row;

@@ -192,14 +192,13 @@ inline void all_rows(const AttendArgs& a, const AttendScratch& w, const RowState
   while (row < n_rows) take.template operator()<1>();
 }
 
-// Scores of one row to probabilities; m, l and alpha move. `tile` is the position of the tile's first key.
-inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t tile) {
-  if (st.first >= tile + kAttendTile ||
-      st.end <= tile) {  // no visible key: the row does not see this tile
-    for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = 0.0f;
-    st.alpha = 1.0f;
-    return;
-  }
+// Whether the row sees none of the tile at position `tile`.
+inline bool sees_nothing(const RowState& st, uint32_t tile) {
+  return st.first >= tile + kAttendTile || st.end <= tile;
+}
+
+// Scores of one row as softmax takes them, -inf where the row does not see the key. Returns the highest of them and of st.m.
+inline float scale_scores(const AttendArgs& a, const RowState& st, float* s, uint32_t tile) {
   for (uint32_t c = 0; c < kAttendTile; ++c) s[c] *= a.scale;
   if (a.softcap > 0.0f)
     for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = a.softcap * tanh_f32(s[c] / a.softcap);
@@ -215,15 +214,17 @@ inline void softmax_row(const AttendArgs& a, RowState& st, float* s, uint32_t ti
   for (uint32_t half = 8; half; half /= 2)
     for (uint32_t i = 0; i < half; ++i)
       highest[i] = highest[i + half] > highest[i] ? highest[i + half] : highest[i];
-  const float m = highest[0];
+  return highest[0];
+}
+
+// To probabilities, which are returned summed.
+inline float exp_scores(const AttendArgs& a, float* s, float m) {
   for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = exp_f32(s[c] - m);
   if (a.v_codec == RowCodec::bf16)
     for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = round_bf16(s[c]);
-  st.alpha = exp_f32(st.m - m);
-  st.m = m;
   float total = sum(load(s));
   for (uint32_t c = 16; c < kAttendTile; c += 16) total += sum(load(s + c));
-  st.l = __builtin_fmaf(st.l, st.alpha, total);
+  return total;
 }
 
 // Where the keys begin and end that some row sees; none: begin >= end. Sets the rows' states.
@@ -263,13 +264,30 @@ struct TileKeys {
   }
 };
 
-// Scores of all rows [row][64], of which only the first `columns` are there, to probabilities.
+// Scores of all rows [row][64], of which only the first `columns` are there, to probabilities; m, l and alpha move. The rows' factors
+// alpha are made together: one alone would take as long as all scores of its row.
 inline void softmax_rows(const AttendArgs& a, RowState* state, float* scores, uint32_t tile,
                          uint32_t columns) {
-  for (uint32_t i = 0; i < a.n_tokens * a.group; ++i) {
+  const uint32_t n_rows = a.n_tokens * a.group;
+  float highest[kMaxAttendRows], alpha[kMaxAttendRows] = {};
+  for (uint32_t i = 0; i < n_rows; ++i) {
     float* s = scores + i * kAttendTile;
     for (uint32_t c = columns; c < kAttendTile; ++c) s[c] = 0.0f;
-    softmax_row(a, state[i], s, tile);
+    if (sees_nothing(state[i], tile)) continue;  // alpha is exp(0)
+    highest[i] = scale_scores(a, state[i], s, tile);
+    alpha[i] = state[i].m - highest[i];
+  }
+  for (uint32_t i = 0; i < pad_to_16(n_rows); ++i) alpha[i] = exp_f32(alpha[i]);
+  for (uint32_t i = 0; i < n_rows; ++i) {
+    float* s = scores + i * kAttendTile;
+    RowState& st = state[i];
+    st.alpha = alpha[i];
+    if (sees_nothing(st, tile)) {
+      for (uint32_t c = 0; c < kAttendTile; ++c) s[c] = 0.0f;
+      continue;
+    }
+    st.m = highest[i];
+    st.l = __builtin_fmaf(st.l, st.alpha, exp_scores(a, s, st.m));
   }
 }
 

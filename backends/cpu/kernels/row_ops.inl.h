@@ -62,6 +62,17 @@ void add_rows(const float* a, const float* b, float* out, uint32_t n) {
   for (uint32_t i = 0; i < n; ++i) out[i] = a[i] + b[i];
 }
 
+// Whole vectors, so that many lines of `to` are under way at once: they come from afar.
+void put_panels(const float* sums, uint32_t n_panels, uint32_t n_rows, float* to, size_t to_stride,
+                const float* more, size_t more_stride) {
+  for (uint32_t r = 0; r < n_rows; ++r)
+    for (uint32_t p = 0; p < n_panels; ++p) {
+      const F sum = load(sums + (size_t{p} * n_rows + r) * 16);
+      store(to + r * to_stride + p * 16,
+            more ? add(sum, load(more + r * more_stride + p * 16)) : sum);
+    }
+}
+
 void scale_row(const float* x, float factor, float* out, uint32_t n) {
   for (uint32_t i = 0; i < n; ++i) out[i] = x[i] * factor;
 }
