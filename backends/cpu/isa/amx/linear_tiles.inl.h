@@ -66,13 +66,17 @@ inline TileRows tile_rows_of(uint32_t n_rows, uint32_t tile_rows, uint32_t block
   return {row, first - row};
 }
 
-// A row's sum with a superblock, before + what `join` finds. kWhole: the stripe has no other one, and the sum goes to what stripes before
-// left; else `before` is the stripe's sum, where goes_on says so.
-template <bool kWhole, class JoinRow>
-[[gnu::always_inline]] inline __m512 put_sum(const float* to, __mmask16 goes_on,
-                                             const JoinRow& join) {
-  if constexpr (kWhole) return _mm512_add_ps(_mm512_load_ps(to), join(_mm512_setzero_ps()));
-  return join(_mm512_maskz_load_ps(goes_on, to));
+// A row's sum goes on from the stripe's superblocks before, where goes_on says that there are any. kWhole: the stripe has one superblock
+// alone, and its sum goes to what the stripes before left.
+template <bool kWhole>
+[[gnu::always_inline]] inline __m512 sum_before(const float* to, __mmask16 goes_on) {
+  if constexpr (kWhole) return _mm512_setzero_ps();
+  return _mm512_maskz_load_ps(goes_on, to);
+}
+template <bool kWhole>
+[[gnu::always_inline]] inline void put_sum(float* to, __m512 sum) {
+  if constexpr (kWhole) sum = _mm512_add_ps(_mm512_load_ps(to), sum);
+  _mm512_store_ps(to, sum);
 }
 
 // What all blocks of rows share in a pass over superblock b of kMostPanels panels; a panel that is not there is the first one again, and

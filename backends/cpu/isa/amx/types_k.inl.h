@@ -41,8 +41,9 @@ inline void store_products(Planes& w, uint32_t line, const Quads& c, const SubSc
 }
 
 // What both types have in common: a step is a superblock of two panels with a block of rows; two panels times two planes fill the tiles of
-// sums. While its tiles multiply, vectors join the sums of the step before: a product takes 16 cycles and no port of the vectors'. Joining
-// the step's own sums instead would wait for the last product, and the next step's products for the joins.
+// sums. While its tiles multiply, vectors join the sums of the step before: a product takes 16 cycles, and one port of the vectors' is left
+// to floats (types_32.inl.h). Joining the step's own sums instead would wait for the last product, and the next step's products for the
+// joins.
 struct TilePlanes {
   static constexpr uint32_t kDepth = 64, kPlanes = 2;
   using Sums = TileSums[kMostPanels][kPlanes];
@@ -92,12 +93,8 @@ void planes_pass(const TilePass<T>& pass) {
     to0 += row * kPanelRows;
     to1 += row * kPanelRows;
     const typename T::Row r(join0, x + row * in_stride);
-    _mm512_store_ps(to0, put_sum<kWhole>(to0, goes_on, [&](__m512 before) {
-                      return join0(r, sums[0], row, before);
-                    }));
-    _mm512_store_ps(to1, put_sum<kWhole>(to1, goes_on, [&](__m512 before) {
-                      return join1(r, sums[1], row, before);
-                    }));
+    put_sum<kWhole>(to0, join0(r, sums[0], row, sum_before<kWhole>(to0, goes_on)));
+    put_sum<kWhole>(to1, join1(r, sums[1], row, sum_before<kWhole>(to1, goes_on)));
   };
   const uint8_t* x = pass.in(0);
   float *to0 = pass.sums[0], *to1 = pass.sums[1];

@@ -2,6 +2,7 @@
 // Order matters: each file uses the names of those before it.
 // clang-format off
 #include "backends/cpu/kernels/shared.inl.h"
+#include "backends/cpu/isa/avx2/quantize.inl.h"
 #include "backends/cpu/isa/avx2/row_dots.inl.h"
 #include "backends/cpu/kernels/linear_rows.inl.h"
 #include "backends/cpu/isa/avx2/row_expand.inl.h"

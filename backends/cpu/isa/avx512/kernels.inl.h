@@ -3,6 +3,7 @@
 // clang-format off
 #include "backends/cpu/simd/avx512.h"
 #include "backends/cpu/kernels/shared.inl.h"
+#include "backends/cpu/isa/avx2/quantize.inl.h"
 #include "backends/cpu/isa/avx2/row_dots.inl.h"
 #include "backends/cpu/kernels/linear_rows.inl.h"
 #include "backends/cpu/isa/avx2/row_expand.inl.h"
