@@ -7,7 +7,7 @@
 namespace llmrt {
 namespace {
 
-constexpr double kMixedPassNs = 50e6;
+constexpr double kMixedPassNs = 25e6;
 constexpr double kMixedPassDecodes = 2;
 constexpr double kLeastRows = 1, kMostRows = limits::kMostRows;
 constexpr uint32_t kUnknownRows = 16;

@@ -1,7 +1,7 @@
 // PassTimes: what a pass costs, learned from the passes that ran, and how many rows of prompts may ride in one with decodes.
 //
 // A pass takes about d + p * r: d for its decoding rows (one more of them costs little: the weights are read once), p prompt rows of r
-// each. The next pass may take max(50 ms, 2 d): a user who reads along sees no stutter, and on a model so slow that 50 ms is less than a
+// each. The next pass may take max(25 ms, 2 d): a user who reads along sees no stutter, and on a model so slow that 25 ms is less than a
 // token, prompts and answers get half of the time each. docs/decisions/002-rows-beside-decodes.md.
 #pragma once
 

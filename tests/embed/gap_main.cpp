@@ -1,7 +1,8 @@
 // A user reads an answer while another one's long prompt comes in: how far apart are the tokens then, and how far apart were they before?
 //
 //   gap_main MODEL.gguf [PROMPT_TOKENS 8000]
-// Fails if the 99th percentile of the gaps beside the prompt is above 3 times the median gap alone.
+// Fails if the 99th percentile of the gaps beside the prompt is above 3 times the median gap alone, and above 33 ms: on a model so fast
+// that passes may take more (docs/decisions/002-rows-beside-decodes.md), no reader follows.
 #include <atomic>
 #include <thread>
 
@@ -11,7 +12,7 @@ using namespace embed;
 
 namespace {
 
-constexpr double kMostTimes = 3;
+constexpr double kMostTimes = 3, kUnseenMs = 33;
 constexpr size_t kAlone = 150;
 
 void must(llmrt_status status) {
@@ -109,5 +110,5 @@ int main(int argc, char** argv) {
               seconds);
   std::printf("P99 beside / P50 alone: %.2f\n", p99 / median);
   if (!outlived) return std::printf("the reader ended before the prompt was computed\n"), 1;
-  return p99 <= kMostTimes * median && !beside.empty() ? 0 : 1;
+  return p99 <= std::max(kMostTimes * median, kUnseenMs) && !beside.empty() ? 0 : 1;
 }

@@ -20,8 +20,8 @@ PassTimes learned(double decode_ms, double row_ms, int n = 40) {
 }
 }  // namespace
 
-TEST_CASE("pass times: a pass with decodes in it takes 50 ms on a fast model") {
-  CHECK(learned(5, 0.5).prompt_rows_beside_decodes() == 90);
+TEST_CASE("pass times: a pass with decodes in it takes 25 ms on a fast model") {
+  CHECK(learned(5, 0.5).prompt_rows_beside_decodes() == 40);
   CHECK(learned(30, 1).prompt_rows_beside_decodes() == 30);
 }
 
