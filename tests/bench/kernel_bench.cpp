@@ -97,7 +97,8 @@ struct Matrix {
       std::memcpy(panels.data() + p * panel_stride, panels.data(), panel_stride);
     if (rounded) form = activation_form(kK, group);
     in_stride = rounded ? form.row_bytes : kK * sizeof(float) + 64;
-    in = Buffer::make(in_stride * kMostRows);
+    in = Buffer::make(
+        std::max(in_stride * kMostRows, size_t{2} << 20));  // in 2 MiB pages, as a pass's values
     for (uint32_t r = 0; r < kMostRows; ++r) {
       const auto x = test::random_floats(kK, r + 1);
       if (rounded)
