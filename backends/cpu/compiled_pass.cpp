@@ -136,8 +136,7 @@ Status CompiledPass::bind_job(const LinearJob& job, BoundPhase& phase) {
       return error(Code::unsupported, "%s: type %s has no kernel in the CPU backend",
                    program_.weights[op.weight].name.c_str(), format.name);
     if (op.bias != kNone) part.bias = vectors_[op.bias];
-    bound.takes_panels &=
-        !part.weight->is_raw && table_.takes_panels[static_cast<uint32_t>(format.type)];
+    bound.takes_panels &= table_.takes_panels[static_cast<uint32_t>(format.type)];
     part.macs_per_ns = macs_per_ns(table_, format);
     part.expand_ns = part.fn == table_.linear_decoded ? kDecodeNs
                      : is_row_type(format.type)       ? table_.speed.rows_expand_ns

@@ -111,8 +111,8 @@ class CompiledPass {
   static uint32_t panels_at_once(const BoundJob& job, uint32_t n);
   void sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel, uint32_t count,
                   uint8_t* scratch);
-  void put_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel, uint32_t count,
-                  const float* sums);
+  void write_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel, uint32_t count,
+                    const float* sums);
   void run_attend(const Phase& phase, const BoundPhase& bound, uint32_t stage, uint32_t chunk,
                   uint8_t* scratch);
 

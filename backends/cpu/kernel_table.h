@@ -35,12 +35,13 @@ struct LinearArgs {
 using LinearFn = void (*)(const LinearArgs&);
 inline constexpr uint32_t kMaxLinearRows = 512, kMostPanels = 2;
 
-// Room for the widest stripe of a panel in any expanded form, and stripe sums.
+// Room for the widest stripe of a panel in any expanded form, or a superblock of kMostPanels; behind it their sums, of a stripe and of
+// all stripes.
 inline constexpr size_t kMostExpandedBytes = 20480;  // of a superblock
 inline size_t linear_scratch_bytes(uint32_t k) {
-  return std::max(size_t{n_superblocks(k)} / kStripes + 1, size_t{kMostPanels}) *
-             kMostExpandedBytes +
-         size_t{kMaxLinearRows} * kMostPanels * 128 + 8192;
+  constexpr size_t kSums = size_t{2} * kMostPanels * kMaxLinearRows * 16 * sizeof(float);
+  const size_t stripe = n_superblocks(k) / kStripes + 1;
+  return std::max(stripe, size_t{kMostPanels}) * kMostExpandedBytes + kSums;
 }
 
 // Attention of some query rows over one chunk of 256 keys of one KV head (docs/NUMERICS.md, classes attention f32 and b16).

@@ -12,11 +12,10 @@ bool keeps_floats(const WeightDesc& d) {
   return d.n == 1 && d.n_expert == 1 && format_of(d.type).numerics == NumericsClass::f32;
 }
 
-const uint8_t* PackedWeight::packed_panel(uint32_t p, uint32_t expert, uint8_t* scratch) const {
+void PackedWeight::packed_panel(uint32_t p, uint32_t expert, uint8_t* scratch) const {
   const uint32_t first = p * kPanelRows;
   pack_panel(type, data + (size_t{expert} * n + first) * row_stride, row_stride,
              std::min(kPanelRows, n - first), k, scratch);
-  return scratch;
 }
 
 void PackedWeight::expect_panels(uint32_t begin, uint32_t end, uint32_t expert) const {

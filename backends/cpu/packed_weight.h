@@ -32,7 +32,7 @@ struct PackedWeight {
     return data + (size_t{expert} * n_panels(n) + p) * panel_stride;
   }
   // Of a raw matrix: the same bytes, packed into panel_stride bytes of scratch.
-  const uint8_t* packed_panel(uint32_t p, uint32_t expert, uint8_t* scratch) const;
+  void packed_panel(uint32_t p, uint32_t expert, uint8_t* scratch) const;
   // Of a raw matrix: these panels are needed at once, those behind them soon.
   void expect_panels(uint32_t begin, uint32_t end, uint32_t expert) const;
 };

@@ -157,7 +157,7 @@ void CompiledPass::join_attention(uint32_t op_index, uint32_t row) {
   }
 }
 
-// Inlined with 16 columns, which all panels but the last have, it is a few vector moves.
+// For experts, whose rows lie apart, and for a matrix's last columns. Inlined with 16 columns it is a few vector moves.
 [[gnu::always_inline]] static inline void put_columns(float* to, const float* sum,
                                                       const float* residual, uint32_t n) {
   if (!residual) {
@@ -186,7 +186,7 @@ void CompiledPass::run_linear(std::span<const JobCut> cuts, uint32_t chunk, uint
   for (uint32_t p = panel; p < panel_end; p += at_once) {
     const uint32_t count = std::min(at_once, panel_end - p);
     sum_panels(cut, row, n, p, count, scratch);
-    put_panels(cut, row, n, p, count, reinterpret_cast<const float*>(scratch));
+    write_panels(cut, row, n, p, count, reinterpret_cast<const float*>(scratch));
   }
 }
 
@@ -203,8 +203,11 @@ void CompiledPass::sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint3
   for (uint32_t i = 0; i < job.job->n_parts; ++i) {
     const BoundPart& part = job.part[i];
     const PackedWeight& w = *part.weight;
-    args.panel = w.is_raw ? w.packed_panel(panel, cut.expert, scratch + plan_.panel_at)
-                          : w.panel(panel, cut.expert);
+    uint8_t* packed = scratch + plan_.panel_at;
+    if (w.is_raw)
+      for (uint32_t q = 0; q < count; ++q)
+        w.packed_panel(panel + q, cut.expert, packed + q * w.panel_stride);
+    args.panel = w.is_raw ? packed : w.panel(panel, cut.expert);
     args.panel_stride = w.panel_stride;
     args.k = w.k;
     args.in = part.in + size_t{cut.row_begin + row} * part.in_stride;
@@ -225,9 +228,9 @@ void CompiledPass::sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint3
     table_.glu(sums, sums + kPartSums, sums, count * n * kPanelRows, job.job->act);
 }
 
-// From there to the value, plus the residual; for logits also their maxima.
-void CompiledPass::put_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel,
-                              uint32_t count, const float* sums) {
+// sum_panels()' sums to the job's value, plus the residual; for logits also the maxima of their blocks.
+void CompiledPass::write_panels(const JobCut& cut, uint32_t row, uint32_t n, uint32_t panel,
+                                uint32_t count, const float* sums) {
   const LinearJob& job = *cut.job->job;
   const uint32_t n_out = cut.job->part[0].weight->n, first = panel * kPanelRows;
   const uint32_t columns = std::min(count * kPanelRows, n_out - first);

@@ -89,6 +89,8 @@ struct A8Linear {
   ActivationForm form;
   Buffer panels, in, out, scratch;
   size_t panel = 0;
+  static constexpr size_t kBehind = 64;
+  bool stays_inside = true;  // all runs so far
   A8Linear(DType t, uint32_t n_rows_w, uint32_t k_, const std::vector<std::vector<float>>& x)
       : type(t), k(k_), n(n_rows_w) {
     const QuantFormat& f = format_of(type);
@@ -102,8 +104,8 @@ struct A8Linear {
     in = Buffer::make(form.row_bytes * x.size());
     for (size_t i = 0; i < x.size(); ++i)
       quantize_activations(x[i].data(), form, in.data() + i * form.row_bytes);
-    out = Buffer::make(64 * cpu::kMaxLinearRows * cpu::kMostPanels);
-    scratch = Buffer::make(cpu::linear_scratch_bytes(k));
+    out = Buffer::make(64 * (cpu::kMaxLinearRows * cpu::kMostPanels + 1));
+    scratch = Buffer::make(cpu::linear_scratch_bytes(k) + kBehind);
   }
   // [count][rows][16], of panels from p on: until the next run.
   const float* run(const cpu::KernelTable& table, uint32_t p, uint32_t first, uint32_t rows,
@@ -119,8 +121,14 @@ struct A8Linear {
     a.n_rows = rows;
     a.out = out.as<float>();
     a.scratch = scratch.data();
-    std::memset(scratch.data(), 0xff, scratch.size());  // what is read is written before
+    // What is read is written before, what is wanted is written, and nothing behind it.
+    std::memset(scratch.data(), 0xff, scratch.size());
+    std::memset(out.data(), 0xff, out.size());
     table.linear_of(format_of(type))(a);
+    const size_t n_out = size_t{64} * count * rows, n_scratch = scratch.size() - kBehind;
+    for (size_t i = 0; i < kBehind; ++i)
+      stays_inside =
+          stays_inside && out.data()[n_out + i] == 0xff && scratch.data()[n_scratch + i] == 0xff;
     return out.as<float>();
   }
 };

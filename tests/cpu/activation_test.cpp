@@ -35,6 +35,16 @@ std::vector<std::vector<float>> hard_rows(uint32_t k) {
   for (uint32_t i = 0; i < k; ++i)
     ties[i] = i % 32 == 0 ? 127.0f : static_cast<float>(i % 64) + 0.5f;
   rows.push_back(ties);
+  // Where magnitudes count as nothing, and groups of all kinds in one row.
+  for (float most : {0x1p-118f, 0x1.fffffep-119f, 0x1p-110f}) {
+    rows.push_back(std::vector<float>(k, 0.5f * most));
+    rows.back()[k / 3] = -most;
+  }
+  std::vector<float> mixed = test::random_floats(k, 7);
+  for (uint32_t i = 0; i < k; ++i)
+    if (i / 32 % 3 == 1) mixed[i] = 0.0f;
+  mixed[k - 2] = -std::numeric_limits<float>::quiet_NaN();
+  rows.push_back(mixed);
   return rows;
 }
 
@@ -85,10 +95,12 @@ TEST_CASE("every table rounds activations to the reference's bytes") {
   const FloatScope floats(FloatMode::compute);
   for (const cpu::KernelTable* table : test::kernel_tables())
     for (uint32_t group : {32u, 256u})
-      for (uint32_t k : {256u, 512u, 768u, 2048u})
+      for (uint32_t k : {32u, 96u, 160u, 256u, 512u, 768u, 2048u}) {
+        if (k % group != 0) continue;
         for (const auto& x : hard_rows(k)) {
           const ActivationForm f = activation_form(k, group);
-          std::vector<uint8_t> want(f.row_bytes, 0), got(f.row_bytes, 0);
+          // Not zero: what is nothing must be written too.
+          std::vector<uint8_t> want(f.row_bytes, 0xff), got(f.row_bytes, 0xff);
           quantize_activations(x.data(), f, want.data());
           table->quantize(x.data(), f, got.data());
           CAPTURE(table->name);
@@ -107,6 +119,7 @@ TEST_CASE("every table rounds activations to the reference's bytes") {
           CHECK(std::equal(want.begin(), want.begin() + k, got.begin()));
           CHECK(std::equal(want.begin() + f.sum_at, want.end(), got.begin() + f.sum_at));
         }
+      }
 }
 
 TEST_CASE("every table splits activations as the reference does") {

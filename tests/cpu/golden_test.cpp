@@ -125,3 +125,50 @@ TEST_CASE(
     }
   }
 }
+
+namespace {
+
+// Two panels by a kernel that takes one.
+void linear_of_two(const cpu::LinearArgs& a) {
+  cpu::LinearArgs one = a;
+  one.n_panels = 1;
+  for (uint32_t p = 0; p < a.n_panels; ++p) {
+    cpu::default_kernel_table().linear_of (*a.format)(one);
+    one.panel += a.panel_stride;
+    one.out += size_t{a.n_rows} * kPanelRows;
+  }
+}
+
+std::vector<float> logits_of_all_prompts(const cpu::KernelTable& table,
+                                         const test::GoldenModel& golden) {
+  auto backend = cpu_on(table);
+  const auto model = test::load_on(*backend, golden.path, golden.overrides);
+  std::vector<float> all;
+  for (const auto& prompt : golden.prompts) {
+    test::SimpleRunner runner(*backend, model);
+    const auto logits = runner.run(prompt.ids);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a table that takes two panels at once gives the logits of one that takes one") {
+  cpu::KernelTable one = cpu::default_kernel_table(), two = one;
+  for (const QuantFormat& f : all_formats()) {
+    const auto type = static_cast<uint32_t>(f.type);
+    one.takes_panels[type] = false;
+    if (!one.linear_of(f)) continue;
+    two.linear[type] = &linear_of_two;
+    two.takes_panels[type] = true;
+  }
+  for (const auto& models : {test::golden_models(), test::golden_quantized()})
+    for (const auto& golden : models) {
+      CAPTURE(golden.name);
+      const auto want = logits_of_all_prompts(one, golden),
+                 got = logits_of_all_prompts(two, golden);
+      CHECK(got.size() == want.size());
+      CHECK(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)) == 0);
+    }
+}

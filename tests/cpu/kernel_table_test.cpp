@@ -68,7 +68,7 @@ TEST_CASE(
 }
 
 TEST_CASE("every kernel table multiplies weights of every type in the type's class") {
-  for (const cpu::KernelTable* table : test::linear_tables())
+  for (const cpu::KernelTable* table : test::all_tables())
     for (const QuantFormat& f : all_formats()) {
       CAPTURE(table->name);
       CAPTURE(f.name);

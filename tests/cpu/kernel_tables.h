@@ -31,8 +31,8 @@ inline std::vector<const cpu::KernelTable*> kernel_tables() {
   return tables;
 }
 
-// With those that differ from others in linears only.
-inline std::vector<const cpu::KernelTable*> linear_tables() {
+// With those that differ from one of these in linears and attention only.
+inline std::vector<const cpu::KernelTable*> all_tables() {
   std::vector<const cpu::KernelTable*> tables = kernel_tables();
 #if defined(__x86_64__)
   if (cpu::find_kernel_table("avx2"))

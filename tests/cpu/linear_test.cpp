@@ -79,7 +79,7 @@ TEST_CASE(
           for (uint32_t r = 0; r < n; ++r)
             want[i * n + r] = a8_by_the_rule(type, f.panels.data() + r / 16 * f.panel, r % 16, k,
                                              f.form, f.in.data() + i * f.form.row_bytes, *codes);
-        for (const KernelTable* table : test::linear_tables()) {
+        for (const KernelTable* table : test::all_tables()) {
           bool same = true;
           for (uint32_t p = 0; p < n_panels(n); ++p) {
             const float* out = f.run(*table, p, 0, 9);
@@ -103,7 +103,7 @@ TEST_CASE("a8 linears give a row the same bits alone and in any company of 1 to 
     for (uint32_t k : {256u, 2304u}) {
       const auto x = inputs(70, k);
       A8Linear f(type, 16, k, x);
-      for (const KernelTable* table : test::linear_tables()) {
+      for (const KernelTable* table : test::all_tables()) {
         const bool slow = std::string(table->name) != "avx2";
         std::vector<float> alone(70 * 16);
         for (uint32_t i = 0; i < 70; ++i) {
@@ -129,17 +129,17 @@ TEST_CASE(
     "length") {
   const FloatScope floats(FloatMode::compute);
   for (DType type : test::a8_types())
-    for (uint32_t k : {32u, 96u, 256u, 576u, 2304u}) {
+    for (uint32_t k : {32u, 96u, 128u, 192u, 256u, 576u, 896u, 2080u, 2144u, 2304u, 4640u}) {
       if (k % format_of(type).block) continue;
       // Every way to cut rows into blocks of 16, on one K.
       const uint32_t n_rows = k == 256 ? cpu::kMaxLinearRows : 48;
       A8Linear f(type, 16, k, inputs(n_rows, k));
-      const auto tables = test::linear_tables();
+      const auto tables = test::all_tables();
       std::vector<float> want(size_t{n_rows} * 16);
       for (uint32_t i = 0; i < n_rows; ++i)
         std::copy_n(f.run(*tables.back(), 0, i, 1), 16, &want[i * 16]);
       for (const KernelTable* table : tables)
-        for (uint32_t m : {16u, 17u, 31u, 32u, 33u, 48u, 127u, 128u}) {
+        for (uint32_t m : {16u, 17u, 31u, 32u, 33u, 48u, 127u, 128u, 511u, 512u}) {
           if (m > n_rows || (m == 31 && k != 256)) continue;
           const float* out = f.run(*table, 0, 0, m);
           bool same = true;
@@ -150,6 +150,7 @@ TEST_CASE(
           CAPTURE(m);
           CHECK(same);
         }
+      CHECK(f.stays_inside);
     }
 }
 
@@ -157,12 +158,14 @@ TEST_CASE("two panels at once give each the bits that it has alone") {
   const FloatScope floats(FloatMode::compute);
   uint32_t n_checked = 0;
   for (DType type : test::a8_types())
-    for (uint32_t k : {32u, 96u, 256u, 576u, 2304u}) {
+    for (uint32_t k : {32u, 96u, 128u, 192u, 256u, 576u, 896u, 2080u, 2144u, 2304u, 4640u}) {
       if (k % format_of(type).block) continue;
-      A8Linear f(type, 48, k, inputs(49, k));
-      for (const KernelTable* table : test::linear_tables()) {
+      const uint32_t n_rows = k == 256 ? cpu::kMaxLinearRows : 49;
+      A8Linear f(type, 48, k, inputs(n_rows, k));
+      for (const KernelTable* table : test::all_tables()) {
         if (!table->takes_panels[static_cast<uint32_t>(type)]) continue;
-        for (uint32_t m : {1u, 15u, 16u, 17u, 31u, 32u, 33u, 48u, 49u}) {
+        for (uint32_t m : {1u, 15u, 16u, 17u, 31u, 32u, 33u, 48u, 49u, 511u, 512u}) {
+          if (m > n_rows) continue;
           const float* out = f.run(*table, 1, 0, m, 2);
           const std::vector<float> both(out, out + size_t{2} * m * 16);
           bool same = true;
@@ -179,6 +182,7 @@ TEST_CASE("two panels at once give each the bits that it has alone") {
           ++n_checked;
         }
       }
+      CHECK(f.stays_inside);
     }
 #if defined(__x86_64__)
   if (cpu::find_kernel_table("avx2")) CHECK(n_checked > 0);  // the emulated tiles do
@@ -235,7 +239,7 @@ TEST_CASE("extreme codes and activations neither saturate nor overflow") {
         for (uint32_t r = 0; r < 16; r += 5)
           want.push_back(a8_by_the_rule(type, f.panels.data(), r, k, f.form,
                                         f.in.data() + i * f.form.row_bytes, *codes));
-      for (const KernelTable* table : test::linear_tables())
+      for (const KernelTable* table : test::all_tables())
         for (uint32_t m : {4u, 14u, 33u}) {
           const float* out = f.run(*table, 0, 0, m);
           bool same = true;
@@ -257,7 +261,7 @@ TEST_CASE("a NaN activation reaches the output of its row and no other") {
     auto x = inputs(20, 512);
     x[8][100] = std::numeric_limits<float>::quiet_NaN();
     A8Linear f(type, 16, 512, x);
-    for (const KernelTable* table : test::linear_tables()) {
+    for (const KernelTable* table : test::all_tables()) {
       for (uint32_t m : {12u, 20u}) {
         const float* out = f.run(*table, 0, 0, m);
         for (uint32_t i = 0; i < m; ++i) CHECK(std::isnan(out[i * 16 + 3]) == (i == 8));
@@ -286,7 +290,7 @@ TEST_CASE(
         format.decode(&rows[r * row_bytes(format, k)], &w[size_t{r} * k], k);
       const std::vector<float> want[2] = {sums_in_stripes(w, x, k, false),
                                           sums_in_stripes(w, x, k, true)};
-      for (const KernelTable* table : test::linear_tables()) {
+      for (const KernelTable* table : test::all_tables()) {
         if (table->input_group(format) == kSplitGroup) continue;
         const bool fused = std::string(table->f32_class) == "f32";
         for (uint32_t m : {1u, 2u, 3u, 5u, 12u, 13u, 70u}) {
@@ -352,7 +356,7 @@ TEST_CASE("BF16 linears of class b16x2 are the rule's, and do not depend on the 
             }
           want[i * 16 + r] += acc;
         }
-    for (const KernelTable* table : test::linear_tables()) {
+    for (const KernelTable* table : test::all_tables()) {
       if (table->input_group(format) != kSplitGroup) continue;
       for (uint32_t m : {1u, 2u, 3u, 15u, 16u, 17u, 48u, 65u, 70u}) {
         cpu::LinearArgs a{};

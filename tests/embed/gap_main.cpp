@@ -1,8 +1,8 @@
 // A user reads an answer while another one's long prompt comes in: how far apart are the tokens then, and how far apart were they before?
 //
 //   gap_main MODEL.gguf [PROMPT_TOKENS 8000]
-// Fails if the 99th percentile of the gaps beside the prompt is above 3 times the median gap alone, and above 33 ms: on a model so fast
-// that passes may take more (docs/decisions/002-rows-beside-decodes.md), no reader follows.
+// Fails if the 99th percentile of the gaps beside the prompt is above 3 times the median gap alone and above 33 ms: a pass may take 25 ms
+// however fast the model is (docs/decisions/002-rows-beside-decodes.md), and a third more where its rows are dearer than their mean.
 #include <atomic>
 #include <thread>
 
@@ -12,7 +12,7 @@ using namespace embed;
 
 namespace {
 
-constexpr double kMostTimes = 3, kUnseenMs = 33;
+constexpr double kMostTimes = 3, kMostMs = 33;
 constexpr size_t kAlone = 150;
 
 void must(llmrt_status status) {
@@ -110,5 +110,5 @@ int main(int argc, char** argv) {
               seconds);
   std::printf("P99 beside / P50 alone: %.2f\n", p99 / median);
   if (!outlived) return std::printf("the reader ended before the prompt was computed\n"), 1;
-  return p99 <= std::max(kMostTimes * median, kUnseenMs) && !beside.empty() ? 0 : 1;
+  return p99 <= std::max(kMostTimes * median, kMostMs) && !beside.empty() ? 0 : 1;
 }

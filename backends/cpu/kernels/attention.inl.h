@@ -277,6 +277,7 @@ inline void softmax_rows(const AttendArgs& a, RowState* state, float* scores, ui
     highest[i] = scale_scores(a, state[i], s, tile);
     alpha[i] = state[i].m - highest[i];
   }
+  static_assert(kMaxAttendRows % 16 == 0);
   for (uint32_t i = 0; i < pad_to_16(n_rows); ++i) alpha[i] = exp_f32(alpha[i]);
   for (uint32_t i = 0; i < n_rows; ++i) {
     float* s = scores + i * kAttendTile;

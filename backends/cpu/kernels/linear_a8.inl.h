@@ -32,10 +32,10 @@ inline void clear_sums(const LinearArgs& a) {
 // A superblock of the panel. The same of the panel `ahead` bytes behind is asked for, into the second cache: the rows of the input are
 // worked through before it is needed.
 template <class T>
-void expand_superblock(const LinearArgs& a, const uint8_t* panel, size_t ahead, uint32_t b,
+void expand_superblock(uint32_t k, const uint8_t* panel, size_t ahead, uint32_t b,
                        typename T::Expanded& expanded) {
   static_assert(sizeof(typename T::Expanded) <= kMostExpandedBytes);
-  const uint32_t left = (a.k - b * 256) / 32;
+  const uint32_t left = (k - b * 256) / 32;
   const uint8_t* superblock = panel + size_t{b} * T::kBytes;
   T::expand(superblock, left < 8 ? left : 8, expanded);
   for (uint32_t at = 0; at < T::kBytes; at += 64) __builtin_prefetch(superblock + ahead + at, 0, 2);
@@ -45,6 +45,7 @@ template <class T>
 void linear_a8(const LinearArgs& a) {
   clear_sums(a);
   const uint32_t n_super = n_superblocks(a.k);
+  const size_t panel_bytes = size_t{a.k} / 32 * (T::kBytes / 8);
   for (uint32_t s = 0; s < kStripes; ++s) {
     const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     if (begin == end) continue;
@@ -54,7 +55,7 @@ void linear_a8(const LinearArgs& a) {
     }
     auto* expanded = reinterpret_cast<typename T::Expanded*>(a.scratch);
     for (uint32_t b = begin; b < end; ++b)
-      expand_superblock<T>(a, a.panel, size_t{a.k} / 32 * (T::kBytes / 8), b, expanded[b - begin]);
+      expand_superblock<T>(a.k, a.panel, panel_bytes, b, expanded[b - begin]);
     stripe<T, true>(a, a.scratch, sizeof(typename T::Expanded), begin, end);
   }
 }

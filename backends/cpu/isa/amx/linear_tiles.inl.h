@@ -1,7 +1,8 @@
 // AMX int8: two panels times 16 rows and more, for a type T of types_k.inl.h or types_32.inl.h. A tile of sums is 16 rows of the input
 // times a panel's 16 outputs. A, the input, is read where it lies, B is lines [16 outputs][4 k] of an expanded superblock.
 //
-// What limits it are the lines between the first two caches (measured: without them twice as fast). So a superblock of both panels is
+// What limits 256-block types are the lines between the first two caches (measured: without them twice as fast; of 32-block types:
+// types_32.inl.h). So a superblock of both panels is
 // expanded and stays in the first cache, and all rows pass over it: each block of rows is fetched once for two panels, their sums go to
 // and fro. T brings
 //   T::kBytes, T::Expanded, T::expand     as for kernels/linear_a8.inl.h
@@ -48,7 +49,9 @@ inline void with_tiles(uint32_t n, const Take& take) {
   if (n == 4) take.template operator()<4>();
 }
 
-using TileSums = int32_t[kTileRows][kPanelRows];  // of a block of rows and a plane
+using TileSums =
+    int32_t[kTileRows]
+           [kPanelRows];  // of a block of rows with a panel: a plane's, or a block's of 32 k
 
 template <int kTile>
 inline void store_sums(TileSums& to) {
@@ -101,6 +104,7 @@ template <class T>
 void linear_tiles(const LinearArgs& a) {
   if (a.n_rows < kTileRows) {
     LinearArgs one = a;
+    one.n_panels = 1;
     for (uint32_t p = 0; p < a.n_panels; ++p) {
       linear_a8<typename T::Few>(one);
       one.panel += a.panel_stride;
@@ -112,10 +116,10 @@ void linear_tiles(const LinearArgs& a) {
   auto* e = reinterpret_cast<typename T::Expanded*>(a.scratch);
   const uint32_t n_super = n_superblocks(a.k), n_blocks = (a.n_rows + kTileRows - 1) / kTileRows;
   const size_t n_sums = size_t{n_blocks} * kTileRows * kPanelRows;
-  // Of all stripes and of one, each of both panels.
+  // Sums of a stripe and of all stripes, each of both panels. The latter are a.out itself where that has whole blocks of rows of both.
   auto* stripe = reinterpret_cast<float*>(e + kMostPanels);
-  const bool direct = a.n_rows % kTileRows == 0 && a.n_panels == kMostPanels;
-  float* total = direct ? a.out : stripe + kMostPanels * n_sums;
+  const bool total_is_out = a.n_rows % kTileRows == 0 && a.n_panels == kMostPanels;
+  float* total = total_is_out ? a.out : stripe + kMostPanels * n_sums;
   for (size_t i = 0; i < kMostPanels * n_sums; i += 16) store(total + i, zero());
   TilePass<T> pass{a, e, {}, 0, n_blocks, 0};
   for (uint32_t s = 0; s < kStripes; ++s) {
@@ -124,7 +128,7 @@ void linear_tiles(const LinearArgs& a) {
     for (uint32_t p = 0; p < kMostPanels; ++p) pass.sums[p] = (whole ? total : stripe) + p * n_sums;
     for (pass.b = begin; pass.b < end; ++pass.b) {
       for (uint32_t p = 0; p < kMostPanels; ++p)
-        expand_superblock<T>(a, a.panel + (p < a.n_panels ? p * a.panel_stride : 0),
+        expand_superblock<T>(a.k, a.panel + (p < a.n_panels ? p * a.panel_stride : 0),
                              a.n_panels * a.panel_stride, pass.b, e[p]);
       pass.goes_on = pass.b == begin ? 0 : 0xffff;
       if (whole)
@@ -137,7 +141,7 @@ void linear_tiles(const LinearArgs& a) {
         store(total + i, add(load(total + i), load(stripe + i)));
   }
   release_tiles();
-  if (direct) return;
+  if (total_is_out) return;
   // Rows of the last block that are the block before's stand there twice.
   const TileRows last = tile_rows_of(a.n_rows, kTileRows, n_blocks - 1);
   for (uint32_t p = 0; p < a.n_panels; ++p) {

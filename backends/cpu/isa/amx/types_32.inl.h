@@ -48,9 +48,8 @@ struct TileB32 {
     const uint8_t* dx = step.dx + j * 4;
 #pragma GCC unroll 16
     for (uint32_t i = 0; i < kTileRows; ++i, dx += in_stride) {
-      __asm__(
-          ""
-          : "+r"(dx));  // else GCC makes all addresses first, and keeps them in vector registers
+      // Else GCC makes all addresses first, and keeps them in vector registers.
+      __asm__("" : "+r"(dx));
       acc[i] = Few::joined(d, m, dx, dx + sum_behind, _mm512_cvtepi32_ps(load512(sums[i])), acc[i]);
     }
   }

@@ -44,8 +44,14 @@ inline void store_products(Planes& w, uint32_t line, const Quads& c, const SubSc
 // sums. While its tiles multiply, vectors join the sums of the step before: a product takes 16 cycles, and one port of the vectors' is left
 // to floats (types_32.inl.h). Joining the step's own sums instead would wait for the last product, and the next step's products for the
 // joins.
+//
+//   tiles 0, 1: sums of panel 0, low and high      2, 3: of panel 1      4: 16 rows of the input      5, 6, 7: planes of weights
 struct TilePlanes {
   static constexpr uint32_t kDepth = 64, kPlanes = 2;
+  static_assert(kDepth ==
+                64);  // tiles of input and of weights have one shape, so that 5 may hold weights
+  // A row is joined after each product.
+  static_assert(kMostPanels == 2 && kMostPanels * kPlanes * (kSuperblock / kDepth) == kTileRows);
   using Sums = TileSums[kMostPanels][kPlanes];
 
   // between(i) is done after the i-th of 16 products.
@@ -81,7 +87,7 @@ struct TilePlanes {
   }
 };
 
-// T::Join: a row's float sum with a step's integers.
+// T::Join: a panel's part of a row's float sum; T::Row: what both panels' joins take from the input's row.
 template <class T, bool kWhole>
 void planes_pass(const TilePass<T>& pass) {
   alignas(64) TilePlanes::Sums sums;  // of a step, until the next one's are stored
@@ -149,7 +155,6 @@ struct TileK4 : TilePlanes {
       return Few::joined(min, d, dmin, r.pairs, r.dx, joined(sums, row), acc);
     }
   };
-  // Of the input, for both panels.
   struct Row {
     __m512i pairs[4];
     __m512 dx;

@@ -1,4 +1,4 @@
-// Rounding of activations to bytes by vectors of 256 bits; the rule, and all other forms: kernels/quantize.inl.h.
+// Rounding of activations to bytes (quant/activation.h) by vectors of 256 bits; kernels/quantize.inl.h has it for other sets, and the split.
 
 inline __m256i magnitudes(const float* x) {
   const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
@@ -37,9 +37,9 @@ inline __m256i sums_of_pairs(__m256i q) {
   return _mm256_add_epi16(s, _mm256_shuffle_epi32(s, 0xb1));
 }
 
-void quantize_256(const float* x, const ActivationForm& f, uint8_t* row) {
+void quantize_ymm(const float* x, const ActivationForm& f, uint8_t* row) {
   if (f.group == kSplitGroup) {
-    quantize(x, f, row);
+    split(x, f, row);
     return;
   }
   for (uint32_t begin = 0, g = 0; begin < f.k; begin += f.group, ++g) {
@@ -63,6 +63,7 @@ void quantize_256(const float* x, const ActivationForm& f, uint8_t* row) {
       }
       const auto sum = static_cast<int16_t>(total);
       __builtin_memcpy(row + f.sum_at + block * sizeof sum, &sum, sizeof sum);
+      // |pairs| <= 8 * 127, times 32 is 32512: fits.
       const __m256i bias = _mm256_mullo_epi16(pairs, _mm256_set1_epi16(-32));
       const __m128i both =
           _mm_unpacklo_epi32(_mm256_castsi256_si128(bias), _mm256_extracti128_si256(bias, 1));

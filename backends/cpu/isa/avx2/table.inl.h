@@ -6,7 +6,7 @@ constexpr KernelTable make_avx2_table(const char* name) {
                               .attend_macs_per_ns = 20,
                               .rows_macs_per_ns = 55,
                               .rows_expand_ns = 0.1f});
-  t.quantize = &quantize_256;
+  t.quantize = &quantize_ymm;
   set_packed<B32Nibbles>(t);
   set_row_lines(t);
   set_linear(t, DType::iq4_nl, &linear_lines<DType::iq4_nl, Lines32Nibbles>);

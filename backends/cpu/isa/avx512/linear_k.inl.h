@@ -50,12 +50,12 @@ struct K4 {
   static __m512i plane(const uint8_t* sb, uint32_t g) {
     return kFive ? load512(sb + At::kHighAt + g * 64) : _mm512_setzero_si512();
   }
+  // Members, not an array: GCC keeps an array that a lambda holds in memory.
   struct Mins {
     __m512i a, b, c, d;
-    Mins() = default;
     explicit Mins(const K4Scales& s) : a(s.min[0]), b(s.min[1]), c(s.min[2]), d(s.min[3]) {}
   };
-  // acc with a superblock of a row: its 8 sums of q, its dx, and I.
+  // acc with a superblock of a row: I, its dx, and its 8 sums of q, two in each lane of `pairs`.
   static __m512 joined(const Mins& min, __m512 d, __m512 dmin, const __m512i* pairs, __m512 dx,
                        __m512i isum, __m512 acc) {
     __m512i jsum = _mm512_dpwssd_epi32(_mm512_setzero_si512(), min.a, pairs[0]);
@@ -66,6 +66,7 @@ struct K4 {
         _mm512_fmsub_ps(d, _mm512_cvtepi32_ps(isum), _mm512_mul_ps(dmin, _mm512_cvtepi32_ps(jsum)));
     return _mm512_fmadd_ps(t, dx, acc);
   }
+  // The same, from where the row's sums and dx lie.
   static __m512 joined_row(const K4Scales& s, const void* sums, const void* dx, __m512i isum,
                            __m512 acc) {
     const auto* pairs = static_cast<const uint8_t*>(sums);

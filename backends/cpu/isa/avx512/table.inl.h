@@ -6,7 +6,7 @@ constexpr KernelTable make_avx512_table(const char* name) {
                               .attend_macs_per_ns = 40,
                               .rows_macs_per_ns = 120,
                               .rows_expand_ns = 0.1f});
-  t.quantize = &quantize_256;
+  t.quantize = &quantize_ymm;
   set_packed<B32<8, false, 128>>(t);
   set_row_lines(t);
   return t;
