@@ -203,11 +203,14 @@ void CompiledPass::sum_panels(const JobCut& cut, uint32_t row, uint32_t n, uint3
   for (uint32_t i = 0; i < job.job->n_parts; ++i) {
     const BoundPart& part = job.part[i];
     const PackedWeight& w = *part.weight;
-    uint8_t* packed = scratch + plan_.panel_at;
-    if (w.is_raw)
+    if (w.is_raw) {
+      uint8_t* packed = scratch + plan_.panel_at;
       for (uint32_t q = 0; q < count; ++q)
         w.packed_panel(panel + q, cut.expert, packed + q * w.panel_stride);
-    args.panel = w.is_raw ? packed : w.panel(panel, cut.expert);
+      args.panel = packed;
+    } else {
+      args.panel = w.panel(panel, cut.expert);
+    }
     args.panel_stride = w.panel_stride;
     args.k = w.k;
     args.in = part.in + size_t{cut.row_begin + row} * part.in_stride;

@@ -38,8 +38,8 @@ const Case kCases[] = {
     {64, 32, 5, 64, 32, 0, RowCodec::f16, RowCodec::bf16, 50},
     {31, 17, 2, 65, 32, 7, RowCodec::bf16, RowCodec::f32, 0},
     {96, 48, 3, 605, 32, 320, RowCodec::bf16, RowCodec::bf16, 0},
-    {64, 64, 2, 200, 32, 70, RowCodec::bf16, RowCodec::bf16,
-     0},  // windows begin behind the first tile, of some rows
+    // windows begin behind the first tile, of some rows
+    {64, 64, 2, 200, 32, 70, RowCodec::bf16, RowCodec::bf16, 0},
 };
 
 // One KV head of one layer, filled with n_keys random rows.

@@ -17,10 +17,6 @@ std::unique_ptr<Backend> cpu_on(const cpu::KernelTable& table, uint32_t n_worker
   return std::make_unique<cpu::CpuBackend>(test::make_host(n_workers), table);
 }
 
-}  // namespace
-
-namespace {
-
 // F16 values read as BF16. The golden models' are both.
 class Bf16Reader final : public WeightReader {
  public:
@@ -75,6 +71,31 @@ void check_goldens(const Load& load) {
     }
 }
 
+// Two panels by a kernel that takes one.
+void linear_of_two(const cpu::LinearArgs& a) {
+  const cpu::LinearFn multiply = cpu::default_kernel_table().linear_of(*a.format);
+  cpu::LinearArgs one = a;
+  one.n_panels = 1;
+  for (uint32_t p = 0; p < a.n_panels; ++p) {
+    multiply(one);
+    one.panel += a.panel_stride;
+    one.out += size_t{a.n_rows} * kPanelRows;
+  }
+}
+
+std::vector<float> logits_of_all_prompts(const cpu::KernelTable& table,
+                                         const test::GoldenModel& golden) {
+  auto backend = cpu_on(table);
+  const auto model = test::load_on(*backend, golden.path, golden.overrides);
+  std::vector<float> all;
+  for (const auto& prompt : golden.prompts) {
+    test::SimpleRunner runner(*backend, model);
+    const auto logits = runner.run(prompt.ids);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("F16 models with float32 KV give the golden logits and greedy tokens") {
@@ -125,34 +146,6 @@ TEST_CASE(
     }
   }
 }
-
-namespace {
-
-// Two panels by a kernel that takes one.
-void linear_of_two(const cpu::LinearArgs& a) {
-  cpu::LinearArgs one = a;
-  one.n_panels = 1;
-  for (uint32_t p = 0; p < a.n_panels; ++p) {
-    cpu::default_kernel_table().linear_of (*a.format)(one);
-    one.panel += a.panel_stride;
-    one.out += size_t{a.n_rows} * kPanelRows;
-  }
-}
-
-std::vector<float> logits_of_all_prompts(const cpu::KernelTable& table,
-                                         const test::GoldenModel& golden) {
-  auto backend = cpu_on(table);
-  const auto model = test::load_on(*backend, golden.path, golden.overrides);
-  std::vector<float> all;
-  for (const auto& prompt : golden.prompts) {
-    test::SimpleRunner runner(*backend, model);
-    const auto logits = runner.run(prompt.ids);
-    all.insert(all.end(), logits.begin(), logits.end());
-  }
-  return all;
-}
-
-}  // namespace
 
 TEST_CASE("a table that takes two panels at once gives the logits of one that takes one") {
   cpu::KernelTable one = cpu::default_kernel_table(), two = one;

@@ -26,6 +26,9 @@ using test::same_bits;
 
 namespace {
 
+// Last superblocks of 1, 2, 3, 4, 6 and 8 blocks, alone in their stripe and not; stripes of none to three superblocks.
+constexpr uint32_t kRowLengths[] = {32, 96, 128, 192, 256, 576, 896, 2080, 2144, 2304, 4640};
+
 std::vector<std::vector<float>> inputs(uint32_t n, uint32_t k) {
   std::vector<std::vector<float>> x;
   for (uint32_t i = 0; i < n; ++i) x.push_back(test::random_floats(k, i + 1));
@@ -129,7 +132,7 @@ TEST_CASE(
     "length") {
   const FloatScope floats(FloatMode::compute);
   for (DType type : test::a8_types())
-    for (uint32_t k : {32u, 96u, 128u, 192u, 256u, 576u, 896u, 2080u, 2144u, 2304u, 4640u}) {
+    for (uint32_t k : kRowLengths) {
       if (k % format_of(type).block) continue;
       // Every way to cut rows into blocks of 16, on one K.
       const uint32_t n_rows = k == 256 ? cpu::kMaxLinearRows : 48;
@@ -158,7 +161,7 @@ TEST_CASE("two panels at once give each the bits that it has alone") {
   const FloatScope floats(FloatMode::compute);
   uint32_t n_checked = 0;
   for (DType type : test::a8_types())
-    for (uint32_t k : {32u, 96u, 128u, 192u, 256u, 576u, 896u, 2080u, 2144u, 2304u, 4640u}) {
+    for (uint32_t k : kRowLengths) {
       if (k % format_of(type).block) continue;
       const uint32_t n_rows = k == 256 ? cpu::kMaxLinearRows : 49;
       A8Linear f(type, 48, k, inputs(n_rows, k));

@@ -6,7 +6,8 @@
 // that names what is missing.
 //   default          teacher-forced argmax of every case, and perplexity of the whole text: with the default KV codec (bf16) within 1 %
 //                    of the exact one, with float32 KV within 0.3 % and two standard errors of llama.cpp's, at most within 1 %:
-//                    llama.cpp rounds activations to 8 bits too, at other places, so that the windows' differences are noise, whose size they show
+//                    llama.cpp rounds activations to 8 bits too, at other places, so that the windows' differences are noise, whose size
+//                    they show
 //   --reference N    perplexity of the first N windows on the reference interpreter (float32 activations) within 0.1 %
 //   --kl             mean KL of the text's beginning against the reference interpreter, positions 16 on, beside llama.cpp's
 #include <algorithm>

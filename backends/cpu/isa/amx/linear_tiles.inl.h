@@ -82,13 +82,13 @@ template <bool kWhole>
   _mm512_store_ps(to, sum);
 }
 
-// What all blocks of rows share in a pass over superblock b of kMostPanels panels; a panel that is not there is the first one again, and
-// its sums go nowhere.
+// What all blocks of rows share in a pass over superblock b of one panel or two. Where there is one, the second is the first one again, and
+// its sums, if they are made, go nowhere.
 template <class T>
 struct TilePass {
   const LinearArgs& args;
-  const typename T::Expanded* e;  // of each panel
-  float* sums[kMostPanels];       // [n_blocks][kTileRows][kPanelRows]
+  const typename T::Expanded* e[kMostPanels];
+  float* sums[kMostPanels];  // [n_blocks][kTileRows][kPanelRows]
   uint32_t b, n_blocks;
   __mmask16 goes_on;  // all lanes: the stripe has had superblocks before
 
@@ -121,15 +121,15 @@ void linear_tiles(const LinearArgs& a) {
   const bool total_is_out = a.n_rows % kTileRows == 0 && a.n_panels == kMostPanels;
   float* total = total_is_out ? a.out : stripe + kMostPanels * n_sums;
   for (size_t i = 0; i < kMostPanels * n_sums; i += 16) store(total + i, zero());
-  TilePass<T> pass{a, e, {}, 0, n_blocks, 0};
+  TilePass<T> pass{a, {e, e + a.n_panels - 1}, {}, 0, n_blocks, 0};
   for (uint32_t s = 0; s < kStripes; ++s) {
     const uint32_t begin = stripe_edge(n_super, s), end = stripe_edge(n_super, s + 1);
     const bool whole = begin + 1 == end;
     for (uint32_t p = 0; p < kMostPanels; ++p) pass.sums[p] = (whole ? total : stripe) + p * n_sums;
     for (pass.b = begin; pass.b < end; ++pass.b) {
-      for (uint32_t p = 0; p < kMostPanels; ++p)
-        expand_superblock<T>(a.k, a.panel + (p < a.n_panels ? p * a.panel_stride : 0),
-                             a.n_panels * a.panel_stride, pass.b, e[p]);
+      for (uint32_t p = 0; p < a.n_panels; ++p)
+        expand_superblock<T>(a.k, a.panel + p * a.panel_stride, a.n_panels * a.panel_stride, pass.b,
+                             e[p]);
       pass.goes_on = pass.b == begin ? 0 : 0xffff;
       if (whole)
         T::template pass<true>(pass);

@@ -65,30 +65,28 @@ struct TileB32 {
       acc[i] = sum_before<kWhole>(step.to + i * kPanelRows, goes_on);
   }
 
+  static Step step_of(const TilePass<TileB32>& pass, uint32_t panel, uint32_t block) {
+    const uint8_t* in = pass.in(block);
+    return {in + pass.b * 256, in + pass.args.form->dx_at + pass.b * 32, pass.e[panel],
+            pass.to(panel, block)};
+  }
+
   template <bool kWhole>
   static void pass(const TilePass<TileB32>& pass) {
     const LinearArgs& a = pass.args;
     const size_t in_stride = a.in_stride, sum_behind = a.form->sum_at - a.form->dx_at;
     const uint32_t left = (a.k - pass.b * 256) / 32, n = left < 8 ? left : 8;
+    if (n % 2 != 0) {
+      pass_of_odd<kWhole>(pass, n, sum_behind);
+      return;
+    }
     const __mmask16 goes_on = pass.goes_on;
     alignas(64) TileSums sums[2];
     __m512 acc[kTileRows];
     Step last{};
     for (uint32_t block = 0; block < pass.n_blocks; ++block)
-      for (uint32_t p = 0; p < kMostPanels; ++p) {
-        const uint8_t* in = pass.in(block);
-        const Step step{in + pass.b * 256, in + a.form->dx_at + pass.b * 32, pass.e + p,
-                        pass.to(p, block)};
-        if (n % 2 != 0) {
-          begin<kWhole>(step, goes_on, acc);
-          for (uint32_t j = 0; j < n; ++j) {
-            multiply<0>(step, in_stride, j);
-            store_sums<0>(sums[0]);
-            join(step, in_stride, sum_behind, j, sums[0], acc);
-          }
-          put<kWhole>(step, acc);
-          continue;
-        }
+      for (uint32_t p = 0; p < a.n_panels; ++p) {
+        const Step step = step_of(pass, p, block);
         multiply<0>(step, in_stride, 0);
         if (last.e) {
           store_sums<1>(sums[1]);
@@ -111,10 +109,28 @@ struct TileB32 {
         }
         last = step;
       }
-    if (!last.e) return;
     store_sums<1>(sums[1]);
     join(last, in_stride, sum_behind, n - 2, sums[0], acc);
     join(last, in_stride, sum_behind, n - 1, sums[1], acc);
     put<kWhole>(last, acc);
+  }
+
+  // The last superblock of rows that end with half a pair of blocks: one product at a time.
+  template <bool kWhole>
+  static void pass_of_odd(const TilePass<TileB32>& pass, uint32_t n, size_t sum_behind) {
+    const size_t in_stride = pass.args.in_stride;
+    alignas(64) TileSums sums;
+    __m512 acc[kTileRows];
+    for (uint32_t block = 0; block < pass.n_blocks; ++block)
+      for (uint32_t p = 0; p < pass.args.n_panels; ++p) {
+        const Step step = step_of(pass, p, block);
+        begin<kWhole>(step, pass.goes_on, acc);
+        for (uint32_t j = 0; j < n; ++j) {
+          multiply<0>(step, in_stride, j);
+          store_sums<0>(sums);
+          join(step, in_stride, sum_behind, j, sums, acc);
+        }
+        put<kWhole>(step, acc);
+      }
   }
 };

@@ -48,31 +48,31 @@ inline void store_products(Planes& w, uint32_t line, const Quads& c, const SubSc
 //   tiles 0, 1: sums of panel 0, low and high      2, 3: of panel 1      4: 16 rows of the input      5, 6, 7: planes of weights
 struct TilePlanes {
   static constexpr uint32_t kDepth = 64, kPlanes = 2;
-  static_assert(kDepth ==
-                64);  // tiles of input and of weights have one shape, so that 5 may hold weights
+  // Tiles of input and of weights have one shape, so that 5 may hold weights.
+  static_assert(kDepth == 64);
   // A row is joined after each product.
   static_assert(kMostPanels == 2 && kMostPanels * kPlanes * (kSuperblock / kDepth) == kTileRows);
   using Sums = TileSums[kMostPanels][kPlanes];
 
   // between(i) is done after the i-th of 16 products.
-  template <class Expanded, class Between>
-  [[gnu::always_inline]] static void multiply(const Expanded* e, const uint8_t* in,
+  template <class Between>
+  [[gnu::always_inline]] static void multiply(const Planes& w0, const Planes& w1, const uint8_t* in,
                                               size_t in_stride, Sums& sums,
                                               const Between& between) {
     each_tile<4>([]<int t>() { zero_tile<t>(); });
 #pragma GCC unroll 4
     for (uint32_t k = 0; k < 256; k += 64) {
       load_tile<4>(in + k, in_stride);
-      load_tile<5>(e[0].w.low[k / 4], 64);
+      load_tile<5>(w0.low[k / 4], 64);
       multiply_unsigned_tiles<0, 4, 5>();
       between(k / 16);
-      load_tile<6>(e[0].w.high[k / 4], 64);
+      load_tile<6>(w0.high[k / 4], 64);
       multiply_signed_tiles<1, 4, 6>();
       between(k / 16 + 1);
-      load_tile<7>(e[1].w.low[k / 4], 64);
+      load_tile<7>(w1.low[k / 4], 64);
       multiply_unsigned_tiles<2, 4, 7>();
       between(k / 16 + 2);
-      load_tile<6>(e[1].w.high[k / 4], 64);
+      load_tile<6>(w1.high[k / 4], 64);
       multiply_signed_tiles<3, 4, 6>();
       between(k / 16 + 3);
     }
@@ -93,7 +93,7 @@ void planes_pass(const TilePass<T>& pass) {
   alignas(64) TilePlanes::Sums sums;  // of a step, until the next one's are stored
   const size_t in_stride = pass.args.in_stride;
   const __mmask16 goes_on = pass.goes_on;
-  const typename T::Join join0(pass.args, pass.e[0], pass.b), join1(pass.args, pass.e[1], pass.b);
+  const typename T::Join join0(pass.args, *pass.e[0], pass.b), join1(pass.args, *pass.e[1], pass.b);
   const auto join_row = [ =, &sums ](const uint8_t* x, float* to0, float* to1, uint32_t row)
       __attribute__((always_inline)) {
     to0 += row * kPanelRows;
@@ -104,11 +104,12 @@ void planes_pass(const TilePass<T>& pass) {
   };
   const uint8_t* x = pass.in(0);
   float *to0 = pass.sums[0], *to1 = pass.sums[1];
-  TilePlanes::multiply(pass.e, x + pass.b * 256, in_stride, sums, [](uint32_t) {});
+  const Planes &w0 = pass.e[0]->w, &w1 = pass.e[1]->w;
+  TilePlanes::multiply(w0, w1, x + pass.b * 256, in_stride, sums, [](uint32_t) {});
   for (uint32_t block = 1; block < pass.n_blocks; ++block) {
     const uint8_t* next = pass.in(block);
     TilePlanes::multiply(
-        pass.e, next + pass.b * 256, in_stride,
+        w0, w1, next + pass.b * 256, in_stride,
         sums, [=](uint32_t i) __attribute__((always_inline)) { join_row(x, to0, to1, i); });
     x = next;
     to0 += kTileRows * kPanelRows;
